@@ -17,7 +17,7 @@ import krippendorff
 import numpy as np
 import pandas as pd
 
-from salon.stats.agreement import krippendorff_alpha
+from salon.stats.alpha import krippendorff_alpha
 
 UNITS, RATERS = 1_000_000, 5
 

@@ -12,7 +12,7 @@ from scipy.special import ndtri
 from prove._kernel_panels import Floats, Rows
 from salon.check.results import STATISTICS
 from salon.check.signal import percentile_interval
-from salon.stats.agreement import alpha_bootstrap
+from salon.stats.alpha import alpha_bootstrap
 from salon.stats.ceilings import ceilings
 from salon.stats.judge_accuracy import AGAINST, WITH, judge_accuracy, kind_table
 from salon.stats.signal import cells_votes, resample_cells, statistics_cells, votes_rankings

@@ -19,8 +19,7 @@ from salon.collect.simulate.ppaint_like import (
     draw_ratings,
     tiers,
 )
-from salon.stats import agreement as outcomes
-from salon.stats import stability
+from salon.stats import agreement, stability
 from salon.stats.agreement import kendall_w
 
 Law = dict[str, float]
@@ -137,8 +136,8 @@ def measure(law: Law, profile: Profiles, count: int, seed: int) -> tuple[dict, d
 
 def _group_figures(group: Group) -> dict[str, tuple[float, float]]:
     elo, ratings = group.elo, group.ratings
-    induced = outcomes.induced_outcomes(ratings, *group.pairs.T)
-    judged = [outcomes.outcome_agreement(table) for table in (group.outcome, induced)]
+    induced = agreement.induced_outcomes(ratings, *group.pairs.T)
+    judged = [agreement.outcome_agreement(table) for table in (group.outcome, induced)]
     native = np.array([(ratings == level).sum(axis=0) for level in range(1, 6)]).max(axis=0)
     splits = stability.half_splits(5, rng=np.random.default_rng(0))
     chance = np.random.default_rng(0)

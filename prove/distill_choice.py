@@ -60,7 +60,7 @@ def rules(curve: ValidationCurve) -> dict[str, int]:
     """The look that each rule keeps."""
     srcc = np.array([look.srcc for look in curve.looks])
     best = len(srcc) - 1 - int(srcc[::-1].argmax())
-    error = np.array([(drawn - curve._drawn[best]).std() for drawn in curve._drawn])
+    error = np.array([(draws - curve._draws[best]).std() for draws in curve._draws])
     near = np.flatnonzero(srcc >= srcc[best] - error)
     padded = np.concatenate([srcc[:1], srcc, srcc[-1:]])
     assert curve.kept is not None

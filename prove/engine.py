@@ -45,7 +45,7 @@ def main() -> None:
     rows = []
     for engine in ("pool", "ray"):
         done, seconds, right = attempt(engine, tasks)
-        counts = [f"{count:,}" for count in (tasks, done.made, done.deaths, len(done.lost))]
+        counts = [f"{count:,}" for count in (tasks, done.computed, done.deaths, len(done.lost))]
         rows.append((engine, *counts, "yes" if right else "NO", f"{seconds:.0f}"))
         print(*rows[-1], flush=True)
     text = PAGE.format(table=table(("engine", "tasks", "made", "deaths", "lost", "each once and right", "s"), rows))

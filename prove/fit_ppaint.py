@@ -31,8 +31,7 @@ from salon.collect.simulate.ppaint_like import (
     expected_ratings,
     latent_cut,
 )
-from salon.stats import agreement as outcomes
-from salon.stats import stability
+from salon.stats import agreement, stability
 
 OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/ppaint_like.toml"
 SEED = 2026
@@ -175,7 +174,7 @@ def _fit_comparisons(targets: Targets) -> Law:
 
 def _compared(group: Group) -> tuple[float, float, float]:
     elo = group.elo
-    kappa = outcomes.outcome_agreement(group.outcome).fleiss.kappa.value
+    kappa = agreement.outcome_agreement(group.outcome).fleiss.kappa.value
     return kappa, rater_spearman(elo), stability.triplet_separation(elo, group.tiers)
 
 

@@ -72,7 +72,7 @@ def write_page(found: list[Answer], posters: int) -> None:
     signature = f"pixels|rules:{rules.VERSION}|reader:{READER}|layout:{layout_judge.LAYOUT_VERSION}|seed:{SEED}"
     parts = [
         "# Points that pixels answer\n",
-        "`salon.judge.measuring_judge`, `salon.judge.measuring_judge`; written by `make prove ONLY=pixel_points`.\n",
+        "`salon.judge.measuring_judge`; written by `make prove ONLY=pixel_points`.\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## Rules\n",
         table(["kind", "holds when", "from pixels", "from the record"], _rules(facts)),

@@ -19,9 +19,7 @@ import numpy as np
 from PIL import Image
 
 from prove._page import table, wrapped
-from salon.bench.posters import contestants
-from salon.bench.posters import contestants as engines
-from salon.bench.posters import pixel_contestant as measured
+from salon.bench.posters import contestants, pixel_contestant
 from salon.bench.posters.compat import with_released
 from salon.bench.posters.files import PosterFile, find_files
 from salon.bench.posters.item import PosterItem
@@ -43,7 +41,7 @@ SHRUNK = 3
 """Times smaller that the sheets of font-size OCR are shown once more: nobody fails at 15 pixels."""
 SETTINGS = PosterScoreSettings()
 DOCS = Path(__file__).parents[1] / "docs/methods"
-NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", measured.NAME: "`measure`"}
+NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", pixel_contestant.NAME: "`measure`"}
 ENDS = (
     ("hard_ocr", "texture", "texture 0.75 or 1", (0.75, 1), "texture 0.25", (0.25, 0.25)),
     ("hard_ocr", "contrast", "contrast 1.8", (1.8, 1.8), "contrast 7", (7, 7)),
@@ -92,7 +90,7 @@ def answers(name: str, files: Sequence[PosterFile]) -> Answers:
 def engine_answers(scratch: Path) -> list[Answers]:
     """Both engines on the texts."""
     files, found = drawn_set(scratch / "set", READ), []
-    for name in engines.ENGINES:
+    for name in contestants.ENGINES:
         run_engine(files, name, scratch / "set", scratch / name, workers=_jobs(), watch=_told(name))
         found.append(answers(name, find_files([scratch / name])))
     return found
@@ -109,7 +107,7 @@ def shrunk_answers(scratch: Path) -> list[Answers]:
             image = Image.open(scratch / "set" / item.path)
             image.resize((image.width // SHRUNK, image.height // SHRUNK), Image.Resampling.LANCZOS).save(place)
         file.write(home / file.task.place)
-    for name in engines.ENGINES:
+    for name in contestants.ENGINES:
         out = scratch / f"shrunk-{name}"
         run_engine(find_files([home]), name, home, out, workers=_jobs(), watch=_told(name))
         found.append(answers(name, find_files([out])))
@@ -120,12 +118,12 @@ def rule_answers(scratch: Path) -> list[Answers]:
     """The rules, and those who look at nothing, on what can be measured."""
     home = scratch / "set"
     files = drawn_set(home, SEEN)
-    run_measured(files, home, scratch / measured.NAME, workers=_jobs(), watch=_told(measured.NAME))
+    run_measured(files, home, scratch / pixel_contestant.NAME, workers=_jobs(), watch=_told(pixel_contestant.NAME))
     blind = [
         answers(name, [contestants.fill_responses(file, name, seed=SEED) for file in files])
         for name in contestants.NAMES
     ]
-    return [answers(measured.NAME, find_files([scratch / measured.NAME])), *blind]
+    return [answers(pixel_contestant.NAME, find_files([scratch / pixel_contestant.NAME])), *blind]
 
 
 def _jobs() -> int:
@@ -287,7 +285,7 @@ def _draw(found: Sequence[Answers], task: str, difficulty: str, label: str, scal
 
 def page(read: Sequence[Answers], shrunk: Sequence[Answers], seen: Sequence[Answers]) -> str:
     """The page of the docs."""
-    versions = " and ".join(engines.engine_signature(one.name) for one in read)  # type: ignore[arg-type]
+    versions = " and ".join(contestants.engine_signature(one.name) for one in read)  # type: ignore[arg-type]
     names = [NAMED[one.name] for one in read]
     small = [_cost(one.files["font_size_ocr"], SIZE, (15, 20), (45, 80)) for one in shrunk]
     lost = {NAMED[one.name]: sum(t.missing + sum(t.unread.values()) for t in one.report.tasks) for one in read}

@@ -46,7 +46,7 @@ REVEALED = (
     "float",
     "salon.collect.studio.studio.Studio",
     "salon.train.train_reward.RewardReport | None",
-    "salon.evaluate.model_results.EvaluateReport",
+    "salon.evaluate.results.Evaluation",
     "int | None",
     "str",
     "str",

@@ -36,9 +36,7 @@ from salon.check.plan import (
 )
 from salon.check.results import CheckReport
 from salon.cli.main import COMMANDS, salon
-from salon.evaluate.model_results import EvaluateReport
-from salon.evaluate.results import JudgeReport
-from salon.evaluate.score_results import ScoreEvaluation
+from salon.evaluate.results import Evaluation
 from salon.fuse.bridge import BridgeReport
 from salon.fuse.bridge_simulation import Rehearsal
 from salon.fuse.results import FuseReport
@@ -71,13 +69,13 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bridge simulate": Rehearsal,
     "generate": GenerateReport,
     "ready": ReadyReport,
-    "evaluate": EvaluateReport,
+    "evaluate": Evaluation,
     "train probe": ProbeReport,
     "distill train": DistillReport,
-    "distill evaluate": ScoreEvaluation,
+    "distill evaluate": Evaluation,
     "distill ablate": AblateReport,
     "judge run": JudgeRun,
-    "judge report": JudgeReport,
+    "judge report": Evaluation,
     "bench run": SuiteRun,
     "bench run --dry-run": SuitePlan,
     "bench verify": VerifyReport,
@@ -225,7 +223,7 @@ commands](check-json.md#errors).
 _JUDGE_INTRO = """# The JSON of judge run and judge report
 
 Written by `make docs` from the report classes; do not edit. `salon judge run --json` prints one `JudgeRun`,
-`salon judge report --json` one `JudgeReport`. JSON Schemas: [judge run](judge-run.schema.json), [judge
+`salon judge report --json` one `Evaluation`. JSON Schemas: [judge run](judge-run.schema.json), [judge
 report](judge-report.schema.json).
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
@@ -233,9 +231,9 @@ commands](check-json.md#errors).
 """
 _TRAIN_INTRO = """# The JSON of evaluate, train probe and distill
 
-Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `EvaluateReport`, `salon
+Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `Evaluation`, `salon
 train probe --json` one `ProbeReport` for each criterion, `salon distill train`, `evaluate` and `ablate --json` one
-`DistillReport`, `ScoreEvaluation` and `AblateReport`. JSON Schemas: [evaluate](evaluate.schema.json), [train
+`DistillReport`, `Evaluation` and `AblateReport`. JSON Schemas: [evaluate](evaluate.schema.json), [train
 probe](train-probe.schema.json), [distill train](distill-train.schema.json), [distill
 evaluate](distill-evaluate.schema.json), [distill ablate](distill-ablate.schema.json).
 
@@ -363,7 +361,7 @@ def schema(report: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of what the command prints, every field described."""
     made = report.model_json_schema(mode="serialization")
     for model in models(report):
-        part = made if model is report else made["$defs"][model.__name__]
+        part = made.get("$defs", {}).get(model.__name__, made)  # a report that holds its like is defined there, too
         for name in model.model_fields:
             part["properties"][name]["description"] = description(model, name)
             part["properties"][name].pop("default", None)

@@ -20,11 +20,11 @@ from salon.check.check import check_study
 from salon.check.plan import PlanSettings, SimulatedBudgetSettings, ThinSettings, plan, simulated_budget, thin_study
 from salon.check.results import CheckSettings
 from salon.collect.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
+from salon.evaluate.answers import PairContestant
 from salon.evaluate.judges import report_judges
-from salon.evaluate.model_figures import evaluate
-from salon.evaluate.model_results import EvaluateSettings
-from salon.evaluate.models import PairContestant, make_test_pairs
-from salon.evaluate.results import ReportSettings
+from salon.evaluate.models import evaluate
+from salon.evaluate.people import make_test_pairs
+from salon.evaluate.results import EvaluateSettings, ReportSettings
 from salon.fuse.bridge import score_bridge
 from salon.fuse.bridge_plan import BridgeSettings
 from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge

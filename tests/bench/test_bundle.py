@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 from suite_example import picture, small_suite
 
-from salon.bench import bundle as bundle_zip
+from salon.bench import bundle as bundle_module
 from salon.bench.board import Board, new_board, open_board
 from salon.bench.bundle import BundleZip, add_entry, open_submission, pack
 from salon.bench.submission import EntryTerms
@@ -241,7 +241,7 @@ def test_a_list_of_a_million_files_is_not_even_read(
     data = bytearray(bundle.read_bytes())
     struct.pack_into("<HHI", data, len(data) - 14, 65_535, 65_535, 46_000_000)
     bundle.write_bytes(data)
-    monkeypatch.setattr(bundle_zip.zipfile, "ZipFile", None)
+    monkeypatch.setattr(bundle_module.zipfile, "ZipFile", None)
     with pytest.raises(BadFile, match="a list of 65,535 files in 46,000,000 bytes"):
         added(board, bundle)
 
@@ -257,13 +257,13 @@ def test_a_wide_list_and_a_note_at_the_end(board: Board, bundle: Path) -> None:
 
 
 def test_what_unpacks_too_large(board: Board, bundle: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bundle_zip, "MOST_BYTES", 1000)
+    monkeypatch.setattr(bundle_module, "MOST_BYTES", 1000)
     with zipfile.ZipFile(bundle, "a", zipfile.ZIP_DEFLATED) as file:
         file.writestr("images/p9__0.png", bytes(100_000))
     with pytest.raises(BadFile, match="too large unpacked"):
         added(board, bundle)
-    monkeypatch.setattr(bundle_zip, "MOST_BYTES", 200_000)
-    monkeypatch.setattr(bundle_zip, "MOST_IN_ALL", 50_000)
+    monkeypatch.setattr(bundle_module, "MOST_BYTES", 200_000)
+    monkeypatch.setattr(bundle_module, "MOST_IN_ALL", 50_000)
     with pytest.raises(BadFile, match="at most 50,000"):
         added(board, bundle)
 

@@ -68,7 +68,7 @@ def with_routes(*routes: Route) -> Suite:
 )
 def test_a_fault_is_named(suite: Suite, needed: str, found: str) -> None:
     told = [fault for fault in suite_faults(suite) if needed in fault.needed]
-    assert [found in fault.found for fault in told] == [True], suite_faults(suite)
+    assert [found in fault.places for fault in told] == [True], suite_faults(suite)
     with pytest.raises(BadValue):
         check_suite(suite, where="here")
 
@@ -90,8 +90,8 @@ def test_a_reference_for_other_prompts() -> None:
     other = with_hashes(replace(GOOD, prompts=(*GOOD.prompts[:-1], prompt("p3", "another", tag="words"))))
     told = suite_faults(replace(other, reference=with_reference(GOOD).reference))
     assert [fault.needed for fault in told] == ["the reference is for these prompts"]
-    assert GOOD.hashes["prompts.jsonl"][:16] in told[0].found[0]
-    assert other.hashes["prompts.jsonl"][:16] in told[0].found[0]
+    assert GOOD.hashes["prompts.jsonl"][:16] in told[0].places[0]
+    assert other.hashes["prompts.jsonl"][:16] in told[0].places[0]
 
 
 @pytest.mark.parametrize(
@@ -116,4 +116,4 @@ def test_a_reference_that_misses_a_prompt_or_has_no_logits() -> None:
     )
     for changed, found in ((short, "eps: p0"), (loose, "eps"), (wild, "eps: p0")):
         told = suite_faults(replace(GOOD, reference=whole.model_copy(update={"preferences": (changed,)})))
-        assert [fault.found for fault in told] == [(found,)]
+        assert [fault.places for fault in told] == [(found,)]

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 from suite_example import small_suite, with_reference
 
-from salon.bench import suite_drafts as hiding
+from salon.bench import suite_drafts
 from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
 from salon.bench.suite_folder import builtin_suites, lock_suite, open_suite
 from salon.errors import BadFile, BadValue, UnknownReference
@@ -82,7 +82,7 @@ def test_hiding_that_was_interrupted_goes_on_and_spoils_nothing_kept_before(tmp_
     write_draft(example_suite("x"), folder)
     hide_prompts(folder, ["three-cups"], keeper)
     keeper.write_text(keeper.read_text().strip())  # an editor took the last line's end
-    monkeypatch.setattr(hiding, "_rewrite", lambda suite, folder: 1 / 0)
+    monkeypatch.setattr(suite_drafts, "_rewrite", lambda suite, folder: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         hide_prompts(folder, ["red-kite"], keeper)
     monkeypatch.undo()

@@ -108,14 +108,14 @@ def test_leftovers_of_the_dead_are_swept_when_the_store_is_opened(path: Path) ->
 COUNT = """
 import sys
 from salon.calls.store import CallStore
-from salon.calls.call import Answer
+from salon.calls.call import CallAnswer
 with CallStore(sys.argv[1]) as store:
     mine = 0
     for number in range(300):
         key = f"{number:03d}"
         if store.claim(key) is True:
             mine += 1
-            store.keep(Answer(key, 200, {}, b"", 0, 1, ""), "u")
+            store.keep(CallAnswer(key, 200, {}, b"", 0, 1, ""), "u")
     print(mine)
 """
 

@@ -341,7 +341,6 @@ CTRL_C = """
 import sys
 from salon.calls.call import Call
 from salon.calls.client import Client
-from salon.calls.store import Ledger
 from salon.calls.service import Limits
 from salon.calls.service import Service
 from salon.calls.store import CallStore

@@ -10,8 +10,7 @@ from drawn_studies import Drawn, names
 
 from salon.check.protocols import DRAWN_GROUPS, ProtocolComparison, protocol_figures
 from salon.check.results import CheckSettings
-from salon.stats import agreement as outcomes
-from salon.stats import stability
+from salon.stats import agreement, stability
 from salon.stats.agreement import kendall_w
 from salon.stats.result import Estimate
 from salon.study import Criterion, Item, Rater, Scale, Study
@@ -83,8 +82,8 @@ def test_complete_comparisons_give_back_each_rater_s_order() -> None:
 
 def test_agreement_on_the_same_pairs_by_the_kernel() -> None:
     first, second = (np.array(side) for side in zip(*PAIRS))
-    compared = outcomes.outcome_agreement(outcomes.induced_outcomes(SEEN, first, second))
-    implied = outcomes.outcome_agreement(outcomes.induced_outcomes(RATINGS, first, second))
+    compared = agreement.outcome_agreement(agreement.induced_outcomes(SEEN, first, second))
+    implied = agreement.outcome_agreement(agreement.induced_outcomes(RATINGS, first, second))
     for turn in (False, True):
         found = table(both(turn=turn))
         for side, kernel in enumerate((compared, implied)):

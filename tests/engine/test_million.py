@@ -12,4 +12,4 @@ def test_a_million_results_are_each_there_once_whoever_dies() -> None:
     done, _, right = attempt("ray", TASKS)
     assert TASKS == 1_000_000
     assert done.deaths > 10
-    assert (done.made, done.lost, right) == (TASKS, (), True)
+    assert (done.computed, done.lost, right) == (TASKS, (), True)

@@ -26,7 +26,7 @@ from salon.engine.work import EngineSettings
 settings = EngineSettings(engine="ray", workers=2, batch={batch}, attempts=2)
 work = Squares(Path({str(folder)!r}), **{dies!r})
 done = run_work(work, tasks({tasks}), {str(folder / "out")!r}, settings)
-print(json.dumps([done.made, done.deaths, [lost.key for lost in done.lost]]))
+print(json.dumps([done.computed, done.deaths, [lost.key for lost in done.lost]]))
 """
     run = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=300)
     assert run.returncode == 0, run.stderr[-3000:]

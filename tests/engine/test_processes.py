@@ -129,10 +129,10 @@ def test_fewer_than_one_process_is_refused():
 
 INTERRUPTED = """
 import os, sys, time
-from salon.engine.processes import over_processes
+from salon.engine.processes import map_processes
 import test_processes
 if __name__ == "__main__":
-    for index, child in over_processes(test_processes.own_id_then_sleep, range(9), processes=2):
+    for index, child in map_processes(test_processes.own_id_then_sleep, range(9), processes=2):
         print(child, flush=True)
 """
 
@@ -166,8 +166,8 @@ def test_a_script_without_a_guard_is_not_run_again(tmp_path):
     script.write_text(
         "print('once')\n"
         "from math import sqrt\n"
-        "from salon.engine.processes import over_processes\n"
-        "print(sorted(over_processes(sqrt, [4, 9, 16], processes=2)))\n"
+        "from salon.engine.processes import map_processes\n"
+        "print(sorted(map_processes(sqrt, [4, 9, 16], processes=2)))\n"
     )
     said = subprocess.run([sys.executable, str(script)], capture_output=True, text=True, timeout=120)
     assert said.stdout.splitlines() == ["once", "[(0, 2.0), (1, 3.0), (2, 4.0)]"]

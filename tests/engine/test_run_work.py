@@ -27,11 +27,11 @@ def test_every_task_once_and_a_second_run_makes_nothing(engine: str, tmp_path: P
     work, out, steps = Squares(tmp_path), tmp_path / "out", []
     settings = EngineSettings(engine=engine, workers=2, batch=7)
     done = run_work(work, tasks(50), out, settings, steps.append)
-    assert (done.made, done.kept, sum(steps)) == (50, 0, 50)
+    assert (done.computed, done.reused, sum(steps)) == (50, 0, 50)
     assert found(work, out) == wanted(50)
     assert read_results(work, out).column("note").to_pylist()[:2] == ["even", None]
     again = run_work(work, tasks(60), out, settings.model_copy(update={"batch": 4}))
-    assert (again.made, again.kept) == (10, 50)
+    assert (again.computed, again.reused) == (10, 50)
     assert found(work, out) == wanted(60)
 
 
@@ -63,9 +63,9 @@ def test_a_run_that_is_killed_goes_on(tmp_path: Path) -> None:
         running.kill()
     work = Squares(tmp_path)
     done = run_work(work, tasks(400), out, EngineSettings(batch=50))
-    assert done.kept >= 40
-    assert done.kept % 5 == 0
-    assert done.made + done.kept == 400
+    assert done.reused >= 40
+    assert done.reused % 5 == 0
+    assert done.computed + done.reused == 400
     assert found(work, out) == wanted(400)
 
 

@@ -75,7 +75,7 @@ def image(home: Path, name: str) -> Path:
 def told(home, judged, *names, **more):
     settings = ExplainSettings(neighbours=4, measure=False)
     return explain(
-        [image(home, name) for name in names], models=[home / "model"], judged=judged, settings=settings, **more
+        [image(home, name) for name in names], models=[home / "model"], judged_study=judged, settings=settings, **more
     )
 
 
@@ -92,7 +92,7 @@ def test_neighbours_are_the_nearest_judged_pictures_and_no_copies(home: Path, ju
     copy = tmp_path / "copy.png"
     shutil.copy(image(home, "2-1"), copy)
     found = explain(
-        [copy], models=[home / "model"], judged=judged, settings=ExplainSettings(neighbours=4, measure=False)
+        [copy], models=[home / "model"], judged_study=judged, settings=ExplainSettings(neighbours=4, measure=False)
     )
     near = found.pictures[0].neighbours
     assert "2-1" not in {one.item for one in near}
@@ -140,7 +140,7 @@ def test_measurements_stand_among_those_the_study_keeps(home: Path, judged) -> N
     study = open_study(home / "study")
     score_study(study, home / "study", make_scorer("naturalness"))
     found = explain(
-        [image(home, "1-0")], models=[home / "model"], judged=judged, settings=ExplainSettings(neighbours=0)
+        [image(home, "1-0")], models=[home / "model"], judged_study=judged, settings=ExplainSettings(neighbours=0)
     )
     by_name = {one.name: one for one in found.pictures[0].measurements}
     stands = by_name["naturalness"]
@@ -213,7 +213,9 @@ def test_bad_input(home: Path, judged, tmp_path: Path) -> None:
         explain([tmp_path / "bad.png"], models=[home / "model"])
     with pytest.raises(BadValue, match="one picture"):
         explain([], models=[home / "model"])
-    alone = explain([image(home, "0-0")], names=["naturalness"], judged=judged, settings=ExplainSettings(measure=False))
+    alone = explain(
+        [image(home, "0-0")], names=["naturalness"], judged_study=judged, settings=ExplainSettings(measure=False)
+    )
     assert alone.pictures[0].neighbours == ()
     assert "need a model of heads" in alone.notes[0]
     strange = told(home, None, "0-0")  # no study, no prompt: the heads read one, so there is no total

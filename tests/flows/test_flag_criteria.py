@@ -9,9 +9,10 @@ import pytest
 
 from salon.collect.simulate.taste_like import taste_like_study
 from salon.errors import TooFew
-from salon.evaluate.flags import NOT_RANKED
-from salon.evaluate.judges import report_judges, report_page
+from salon.evaluate.judges import report_judges
+from salon.evaluate.page import page_with_pictures
 from salon.evaluate.results import ReportSettings
+from salon.evaluate.sections import NOT_RANKED
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.plan import plan_run
 from salon.judge.protocol import JudgeSettings
@@ -61,7 +62,7 @@ def test_a_report_keeps_flags_apart(taste: Study, tmp_path) -> None:
     (judged,) = flags.judges
     assert (judged.judge, judged.items, judged.missing) == ("flags", flags.items, 0)
     assert judged.separation.value > 0.9  # it says the mean of what people said, to the nearest level
-    page = report_page(made, study, None)
+    page = page_with_pictures(made, study, None)
     assert NOT_RANKED in page.html()
     assert disagreements(page.html(), made.model_dump(mode="json")) == []
     named = report_judges(study, tmp_path, quick, check=False, criteria=[FLAG])

@@ -22,7 +22,7 @@ from salon.store.folder import save_study
 @pytest.fixture
 def home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A study of twelve pictures, and a model of two criteria."""
-    monkeypatch.setattr(reward_worker.preference_model, "encoder_named", lambda name, **options: reward_worker.Pixels())
+    monkeypatch.setattr(reward_worker.preference_model, "open_encoder", lambda name, **options: reward_worker.Pixels())
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
     trained._load_cached.cache_clear()
     study = red_study.study_in(tmp_path / "study", prompts=4)

@@ -27,7 +27,7 @@ QUICK = HeadSettings(
 @pytest.fixture(autouse=True)
 def _colors(monkeypatch: pytest.MonkeyPatch) -> None:
     for module in (training, preference_model):
-        monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
+        monkeypatch.setattr(module, "open_encoder", lambda name, **options: Colors())
 
 
 @pytest.fixture(scope="module")

@@ -80,7 +80,7 @@ def test_pixels_and_record_answer_alike_at_the_terminal(study: Path, capsys) -> 
 def judged(study: Path, points: Sequence[Point], **terms) -> JudgeRun:
     """The pixel judge's run, with nothing known from other tests."""
     opened = open_study(study)
-    judge = pixel_judge("p", opened, points, kept=ResultCache(study.parent / "kept.sqlite"), **terms)
+    judge = pixel_judge("p", opened, points, cache=ResultCache(study.parent / "kept.sqlite"), **terms)
     return judge_study(opened, study, judge, CHECKLIST, points=POINTS[2:], looks=False)
 
 

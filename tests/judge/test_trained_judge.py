@@ -55,9 +55,9 @@ def test_both_orders_say_the_same_and_chances_are_the_model_s(colors, tmp_path: 
 def test_what_is_known_is_not_worked_out_again(colors, tmp_path: Path, monkeypatch) -> None:  # noqa: F811
     study, model = study_in(tmp_path / "study", broken=False), save_model(tmp_path / "model")
     kept = ResultCache(tmp_path / "kept.sqlite")
-    first = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, kept=kept), ALL, looks=False)
+    first = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, result_cache=kept), ALL, looks=False)
     monkeypatch.setattr(trained_judge, "pair_logits", None)
-    again = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, kept=kept), ALL, looks=False)
+    again = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, result_cache=kept), ALL, looks=False)
     assert (first.stored, again.stored) == (0, 24)
     assert first.signature == again.signature
 
@@ -76,7 +76,7 @@ def test_even_odds_are_a_tie_with_or_without_one_on_the_menu(tmp_path: Path, mon
     study = study_in(tmp_path / "study", broken=False)
     monkeypatch.setattr(trained_judge, "opened", lambda folder, device: (Even(), "0"))
     settings = JudgeSettings(pairs="all", ties=ties)
-    judge = TrainedJudge("even", tmp_path, study, kept=ResultCache(tmp_path / "kept.sqlite"))
+    judge = TrainedJudge("even", tmp_path, study, result_cache=ResultCache(tmp_path / "kept.sqlite"))
     judge_study(study, tmp_path / "study", judge, settings, looks=False)
     judged = open_study(tmp_path / "study" / "judges" / "even")
     assert {one.outcome for one in judged.nouns("comparisons")} == {"tie"}

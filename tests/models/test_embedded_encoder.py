@@ -9,8 +9,7 @@ from PIL import Image
 
 from salon.errors import BadValue
 from salon.judge.scorers.composite import seen_alike
-from salon.models import embedded_networks as effnet
-from salon.models import ocr
+from salon.models import embedded_networks, ocr
 from salon.models.cache import ResultCache
 from salon.models.encoders import Encoder, SharedEncoder, open_encoder, picture_parts
 
@@ -41,10 +40,10 @@ def test_it_says_what_it_is(encoder):
 
 def test_the_network_in_onnx_is_the_one_in_torch(images):
     """The issue's limit is 1e-4; folded batch norms stay within a tenth of it."""
-    features, chances = effnet.features_and_chances(images)
-    network = effnet._network()
+    features, chances = embedded_networks.features_and_chances(images)
+    network = embedded_networks._network()
     with torch.inference_mode():
-        pixels = torch.from_numpy(np.concatenate([effnet._pixels(image) for image in images]))
+        pixels = torch.from_numpy(np.concatenate([embedded_networks._pixels(image) for image in images]))
         plain = network.extract_features(pixels).mean(dim=(2, 3))
         likely = torch.softmax(network._fc(plain), dim=-1)
     assert features == pytest.approx(plain.numpy(), abs=1e-5)
@@ -57,8 +56,8 @@ def test_rows_have_length_one_and_do_not_depend_on_company(encoder, images):
         assert rows.dtype == np.float32
         assert np.linalg.norm(rows, axis=1) == pytest.approx(1)
         assert np.array_equal(encoder.pictures(images[2:], part), rows[2:])
-    assert np.array_equal(found["image"], effnet.features_and_chances(images)[0] / np.linalg.norm(
-        effnet.features_and_chances(images)[0], axis=1, keepdims=True))  # fmt: skip
+    assert np.array_equal(found["image"], embedded_networks.features_and_chances(images)[0] / np.linalg.norm(
+        embedded_networks.features_and_chances(images)[0], axis=1, keepdims=True))  # fmt: skip
 
 
 def test_seen_times_text_is_the_scorers_cosine(encoder, images):
@@ -75,7 +74,7 @@ def test_words_are_read_once_and_shared_with_the_measurements(images, tmp_path, 
     read = []
     monkeypatch.setattr(ocr, "read_text", lambda pixels: read.append(1) or ocr.Reading(9, 9, ()))
     encoder = open_encoder("effnet-lite2+minilm+ocr")
-    encoder._kept = kept
+    encoder._cache = kept
     rows = [encoder.picture_parts(images[:2], ["read"], ["aa", "bb"])["read"] for _ in range(2)][1]
     assert len(read) == 1
     assert rows[0] == pytest.approx(encoder.texts(["umbrella shop"])[0], abs=1e-6)

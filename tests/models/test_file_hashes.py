@@ -9,10 +9,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.models import cache as file_hashes
-from salon.models import cache as packages
-from salon.models import embedded_networks as minilm
-from salon.models import ocr, saliency
+from salon.models import cache, embedded_networks, ocr, saliency
 from salon.models.cache import file_sha256, folder_sha256
 from salon.models.weights import fingerprint, model_fingerprint
 
@@ -95,8 +92,8 @@ def test_names_places_and_links_count_and_what_tools_leave_does_not(folder: Path
 
 def test_a_hash_is_kept_until_the_file_changes(folder: Path, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
-    monkeypatch.setattr(file_hashes, "_CACHED_FROM", 1)
-    monkeypatch.setattr(file_hashes, "_KNOWN", {})
+    monkeypatch.setattr(cache, "_CACHED_FROM", 1)
+    monkeypatch.setattr(cache, "_FILE_HASHES", {})
     weights = folder / "part" / "model.safetensors"
     reads: list[str] = []
     digest = hashlib.file_digest
@@ -109,10 +106,10 @@ def test_a_hash_is_kept_until_the_file_changes(folder: Path, monkeypatch: pytest
     file_sha256(weights)
     file_sha256(weights)
     assert len(reads) == 2  # it was written a moment ago: the next change could have the same times
-    monkeypatch.setattr(file_hashes, "_SETTLED", -1.0)
+    monkeypatch.setattr(cache, "_SETTLED", -1.0)
     before = file_sha256(weights)
     assert file_sha256(weights) == before
-    file_hashes._KNOWN.clear()  # another process
+    cache._FILE_HASHES.clear()  # another process
     assert file_sha256(weights) == before
     assert len(reads) == 3
     overwrite(weights, SIZE // 2)
@@ -140,14 +137,14 @@ def test_a_file_that_grows_while_it_is_read_is_refused(folder: Path, monkeypatch
 
 
 def test_files_of_packages_are_checked_whole_when_they_are_loaded(monkeypatch: pytest.MonkeyPatch) -> None:
-    right = packages.check_sha256
+    right = cache.check_sha256
 
     def wrong(path: Path, sha256: str, *, what: str) -> Path:
         assert len(sha256) == 64
         assert right(path, sha256, what=what) == path
         return right(path, sha256[:-1] + ("0" if sha256[-1] != "0" else "1"), what=what)
 
-    monkeypatch.setattr(packages, "check_sha256", wrong)
-    for load in (saliency._session, minilm._load_minilm, ocr._engine):
+    monkeypatch.setattr(cache, "check_sha256", wrong)
+    for load in (saliency._session, embedded_networks._load_minilm, ocr._engine):
         with pytest.raises(BadFile, match="SHA-256"):
             load.__wrapped__()

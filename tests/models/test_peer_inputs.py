@@ -10,7 +10,7 @@ from PIL import Image
 from transformers import AutoImageProcessor, AutoTokenizer
 
 from salon.errors import BadValue
-from salon.models import preprocessing as prepare
+from salon.models import preprocessing
 from salon.models.clip import OpenClipTokenizer, clean_text
 from salon.models.imagereward import _tokenizer
 from salon.models.peers import PEERS
@@ -67,13 +67,13 @@ def test_sizes_of_many_pictures():
     crop, whole, patches = (PEERS[name].pictures for name in ("laion", "hpsv2", "hpsv3"))
     for width, height, cropped, padded, patched in FRESH["sizes"]:
         sized = resized_size(width, height, crop, 224)
-        begin = [prepare._start(side - 224, crop) for side in sized]
+        begin = [preprocessing._start(side - 224, crop) for side in sized]
         assert [*sized, *begin] == cropped, (width, height)
         if padded is None:
             assert "nothing is left" in size_refusal(width, height, whole, 224)
         else:
             sized = resized_size(width, height, whole, 224)
-            assert [*sized, *(prepare._start(224 - side, whole) for side in sized)] == padded, (width, height)
+            assert [*sized, *(preprocessing._start(224 - side, whole) for side in sized)] == padded, (width, height)
         if patched is None:
             assert "200 times" in size_refusal(width, height, patches, 28)
         else:
@@ -98,7 +98,7 @@ def test_a_strip_of_one_pixel_needs_no_gigabytes():
     rule = PEERS["laion"].pictures
     whole = prepare_picture(short, rule, 224)
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(prepare, "_MOST_RESIZED", 1)
+        patch.setattr(preprocessing, "_MOST_RESIZED", 1)
         assert prepare_picture(short, rule, 224) == pytest.approx(whole, abs=0.016)  # one step of 8 bits
     assert prepare_picture(Image.new("RGB", (1, 8000), "red"), rule, 224).shape == (3, 224, 224)
 

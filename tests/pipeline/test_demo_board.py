@@ -61,7 +61,7 @@ def folder(posters: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Pa
     """A demo's folder up to the judged posters; the model that will learn from them sees mean colors."""
     (tmp_path / "posters").symlink_to(posters)
     for module in (training, preference_model):
-        monkeypatch.setattr(module, "encoder_named", lambda name, **options: Colors())
+        monkeypatch.setattr(module, "open_encoder", lambda name, **options: Colors())
     monkeypatch.setattr(demo_board, "HEADS", demo_board.HEADS.model_copy(update={"axes": 0, "epochs": 3, "width": 4}))
     monkeypatch.setattr(demo_board, "draw_lessons", lambda folder, size: LESSONS(folder, "92x130"))
     monkeypatch.setattr(demo_board, "ENTRIES", ENTRIES)

@@ -10,8 +10,7 @@ import pytest
 from click.testing import CliRunner
 
 from salon.bench.posters.files import open_file
-from salon.bench.posters.make import MADE, make_tasks
-from salon.bench.posters.make import sheets as reading
+from salon.bench.posters.make import MADE, make_tasks, sheets
 from salon.bench.posters.make.items import FAMILIES, WORDS, balanced_choice, line_of_letters
 from salon.bench.posters.make.lettering import KINDS, photograph, textured_ground
 from salon.bench.posters.make.sets import make_item
@@ -182,7 +181,7 @@ def test_knobs_of_hard_lines_are_what_they_say() -> None:
 
 def test_no_hard_line_leaves_the_sheet(monkeypatch: pytest.MonkeyPatch) -> None:
     """Turned as far as they are, all lines stand on the sheet: none of its edges is inked."""
-    monkeypatch.setattr(reading, "photograph", lambda width, height, *_: np.full((height, width, 3), 255.0))
+    monkeypatch.setattr(sheets, "photograph", lambda width, height, *_: np.full((height, width, 3), 255.0))
     for number in range(10):
         ink = (hard_ocr(number, 1).pixels < 250).any(axis=2)
         assert not ink[[0, -1]].any()

@@ -10,12 +10,7 @@ import pytest
 from scipy.ndimage import label as components
 
 from salon.bench.posters.item import area_ratio, box_center, center_distance
-from salon.bench.posters.make import composition, posters
-from salon.bench.posters.make import fonts as effects
-from salon.bench.posters.make import posters as comparison
-from salon.bench.posters.make import posters as rating
-from salon.bench.posters.make import sheets as emptiness
-from salon.bench.posters.make import sheets as placing
+from salon.bench.posters.make import composition, fonts, posters, sheets
 from salon.bench.posters.make.composition import METAPHORS
 from salon.bench.posters.make.lettering import textured_ground
 from salon.bench.posters.tasks import OPERATIONS
@@ -41,11 +36,11 @@ def around(ink: np.ndarray) -> list[int]:
 @pytest.fixture
 def plain(monkeypatch: pytest.MonkeyPatch) -> None:
     """Sheets of one color and without lines across, in whose pixels the truth can be measured."""
-    for maker in (placing, emptiness, effects):
+    for maker in (sheets, fonts):
         monkeypatch.setattr(
-            maker, "textured", lambda w, h, ground, texture, rng: textured_ground(w, h, ground, 0.0, rng)
+            maker, "textured_ground", lambda w, h, ground, texture, rng: textured_ground(w, h, ground, 0.0, rng)
         )
-    monkeypatch.setattr(placing, "_stripes", lambda *_: ())
+    monkeypatch.setattr(sheets, "_stripes", lambda *_: ())
 
 
 # -- blocks of text ------------------------------------------------------------------------------------------------
@@ -54,7 +49,7 @@ def plain(monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_lines_are_flush_where_the_label_says(number: int) -> None:
-    made = placing.alignment(number, 1)
+    made = sheets.alignment(number, 1)
     x1, y1, x2, y2 = made.truth["text_bbox"][0]
     block = ink_of(made.pixels)[y1:y2, x1:x2]
     assert np.abs(np.subtract(around(block), [0, 0, x2 - x1, y2 - y1])).max() <= 2  # the box is that of the ink
@@ -82,7 +77,7 @@ def angle_of(ink: np.ndarray) -> float:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_blocks_are_turned_as_the_label_says(number: int) -> None:
-    made = placing.rotation(number, 3)
+    made = sheets.rotation(number, 3)
     inner = ink_of(made.pixels)[150:-150, :]  # without the upright signs in two corners
     measured = angle_of(inner)
     assert measured == pytest.approx(made.truth["angle"], abs=1.0)
@@ -97,8 +92,8 @@ def test_blocks_are_turned_as_the_label_says(number: int) -> None:
 @pytest.mark.usefixtures("plain")
 @pytest.mark.parametrize("number", range(6))
 def test_empty_patches_hold_background_only_and_the_others_plainly_more(number: int) -> None:
-    made = emptiness.empty_space(number, 2)
-    side, ground = emptiness.PATCH, to_rgb(made.truth["background"])
+    made = sheets.empty_space(number, 2)
+    side, ground = sheets.PATCH, to_rgb(made.truth["background"])
     free = slice(20, side - 1), slice(2, side - 1)  # clear of a grid's lines and numbers
     for patch in range(49):
         y, x = divmod(patch, 7)
@@ -112,7 +107,7 @@ def test_empty_patches_hold_background_only_and_the_others_plainly_more(number: 
 
 def test_grounds_and_company_are_dealt() -> None:
     """A third of the sheets are plain; half have marks beside the lines, or lines across: and it can be seen."""
-    for draw, extra in ((placing.alignment, "marks beside"), (placing.rotation, "stripes"), (effects.font_effect, "")):
+    for draw, extra in ((sheets.alignment, "marks beside"), (sheets.rotation, "stripes"), (fonts.font_effect, "")):
         items = [draw(number, 4) for number in range(6)]
         assert sorted(item.difficulty["texture"] for item in items) == [0.0, 0.0, 0.2, 0.2, 0.4, 0.4]
         for item in items:
@@ -123,19 +118,19 @@ def test_grounds_and_company_are_dealt() -> None:
 
 
 def test_half_of_the_sheets_show_their_grid() -> None:
-    assert sorted(emptiness.empty_space(number, 0).subtask for number in range(4)) == ["bare", "bare", "grid", "grid"]
+    assert sorted(sheets.empty_space(number, 0).subtask for number in range(4)) == ["bare", "bare", "grid", "grid"]
 
 
 # -- violations ----------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize("violation", comparison.VIOLATIONS)
+@pytest.mark.parametrize("violation", posters.VIOLATIONS)
 @pytest.mark.parametrize("strength", [0.4, 1.0])
 def test_violations_are_in_the_spoiled_layout_and_not_in_the_sound_one(violation: str, strength: float) -> None:
     for number in range(2):
-        sound, spoiled = comparison.draw_pair(violation, strength, number, 9)
-        assert comparison.shows_violation(violation, sound, spoiled)
-        assert not comparison.shows_violation(violation, sound, sound)
+        sound, spoiled = posters.draw_pair(violation, strength, number, 9)
+        assert posters.shows_violation(violation, sound, spoiled)
+        assert not posters.shows_violation(violation, sound, sound)
         assert sound.layout.defects == ()
         texts = [[e.lettering.text for e in p.layout.elements if e.lettering] for p in (sound, spoiled)]
         assert sorted(texts[0]) == sorted(texts[1])  # nothing but place and size tells them apart
@@ -143,19 +138,17 @@ def test_violations_are_in_the_spoiled_layout_and_not_in_the_sound_one(violation
 
 def test_a_stronger_violation_measures_more() -> None:
     for violation in ("overlap", "cut off"):
-        faint, strong = (
-            comparison.MEASURES[violation][0](*comparison.draw_pair(violation, s, 1, 9)) for s in (0.4, 1.0)
-        )
+        faint, strong = (posters.MEASURES[violation][0](*posters.draw_pair(violation, s, 1, 9)) for s in (0.4, 1.0))
         assert strong > 1.3 * faint, violation
 
 
 def test_the_letter_names_the_sound_layout() -> None:
     for number in range(2):
-        made = comparison.layout_comparison(number, 4)
-        sound, _ = comparison.draw_pair(made.subtask, made.difficulty["strength"], number, 4)
+        made = posters.layout_comparison(number, 4)
+        sound, _ = posters.draw_pair(made.subtask, made.difficulty["strength"], number, 4)
         picture = posters.poster_pixels(sound)
-        left = 24 + "AB".index(made.truth["gt"]) * (comparison.COMPARISON_WIDTH + 24)
-        shown = made.pixels[56 : 56 + len(picture), left : left + comparison.COMPARISON_WIDTH]
+        left = 24 + "AB".index(made.truth["gt"]) * (posters.COMPARISON_WIDTH + 24)
+        shown = made.pixels[56 : 56 + len(picture), left : left + posters.COMPARISON_WIDTH]
         assert np.array_equal(shown, picture)
 
 
@@ -288,12 +281,12 @@ def test_half_of_the_intentions_are_metaphors() -> None:
 def test_worth_follows_from_the_flaws_on_record() -> None:
     loads = {}
     for number in range(7):
-        made = rating.overall_rating(number, 1)
+        made = posters.overall_rating(number, 1)
         loads[made.difficulty["flaws"]] = made.truth["gt"]
         assert len(made.truth["defects"]) == made.difficulty["flaws"]
-    assert sorted(loads) == list(rating.LOADS)
+    assert sorted(loads) == list(posters.LOADS)
     assert loads[0] == 10.0 > max(loads[3], loads[6])
-    assert true_quality(())[rating.CRITERION] == 1.0
+    assert true_quality(())[posters.CRITERION] == 1.0
 
 
 # -- composition ---------------------------------------------------------------------------------------------------

@@ -9,7 +9,6 @@ import pytest
 from scipy.ndimage import label as components
 
 from salon.bench.posters.make import fonts, materials
-from salon.bench.posters.make import fonts as effects
 from salon.bench.posters.make.fonts import IMPRESSIONS
 from salon.bench.posters.make.items import LATIN, PLAIN
 from salon.bench.posters.make.lettering import line_in, paint_marks
@@ -182,16 +181,16 @@ def test_display_faces_are_not_those_for_reading() -> None:
 # -- classic effects -----------------------------------------------------------------------------------------------
 
 
-def word(strength: float, family: str = "Inter") -> effects.EffectWord:
-    ground, paint = effects.LOOKS[0]
-    frame = Box(x=60, y=235, width=effects.WIDTH - 120, height=180)
-    return effects.EffectWord("Harbor", Face(family=family), frame, paint, ground, strength)
+def word(strength: float, family: str = "Inter") -> fonts.EffectWord:
+    ground, paint = fonts.LOOKS[0]
+    frame = Box(x=60, y=235, width=fonts.WIDTH - 120, height=180)
+    return fonts.EffectWord("Harbor", Face(family=family), frame, paint, ground, strength)
 
 
 def changed(effect: str, strength: float = 1.0) -> np.ndarray:
     one = word(strength)
-    marks = one.set().glyphs if effect == "plain" else effects.EFFECT_DRAWERS[effect](one)
-    return paint_marks(marks, effects.WIDTH, effects.HEIGHT, one.ground)
+    marks = one.set().glyphs if effect == "plain" else fonts.EFFECT_DRAWERS[effect](one)
+    return paint_marks(marks, fonts.WIDTH, fonts.HEIGHT, one.ground)
 
 
 def is_color(pixels: np.ndarray, color: str) -> np.ndarray:
@@ -227,10 +226,10 @@ def test_effects_do_what_their_names_say() -> None:
 
 def test_the_letter_names_the_effect() -> None:
     for number in range(9):
-        made = effects.font_effect(number, 1)
+        made = fonts.font_effect(number, 1)
         assert made.truth["options"]["ABCD".index(made.truth["gt"])] == made.subtask
         assert len(set(made.truth["options"])) == 4
-        assert f"{made.truth['gt']}) {effects.ABOUT[made.subtask]}" in made.prompt
+        assert f"{made.truth['gt']}) {fonts.ABOUT[made.subtask]}" in made.prompt
 
 
 # -- colors and materials ------------------------------------------------------------------------------------------

@@ -71,7 +71,7 @@ def test_people_answer_in_the_studio_and_the_report_tells_how_often_they_agree(
     assert done.exit_code == 0, done.output
     told = json.loads(done.output[done.output.index("{") :])
     (judge,) = told["ticks"]["judges"]
-    assert judge["judge"] == "gpt"
+    assert judge["name"] == "gpt"
     assert judge["pooled"]["accuracy"]["value"] == pytest.approx(11 / 12)
     assert TICK in json.dumps(told)
 

@@ -84,11 +84,6 @@ def test_run_and_score_from_the_terminal(tmp_path: Path) -> None:
     assert boxes["metrics"][0]["figure"]["value"] == 0  # a convention is declared, never found out
 
 
-def test_help_lists_all_doors() -> None:
-    words = run("--help")
-    assert all(name in words for name in ("score", "run", "judge", "make"))
-
-
 def test_curves_keep_to_their_frame() -> None:
     """Layouts by a metric that is better when high, ratings not at all, and scores below 0 inside the drawing."""
     names = ("layout_generation", "overall_rating", "font_attributes")

@@ -22,7 +22,7 @@ PICTURES = 13
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A model, pictures, and a reference that other pictures gave."""
-    monkeypatch.setattr(reward_worker.preference_model, "encoder_named", lambda name, **options: reward_worker.Pixels())
+    monkeypatch.setattr(reward_worker.preference_model, "open_encoder", lambda name, **options: reward_worker.Pixels())
     monkeypatch.setenv("SALON_CACHE", str(tmp_path / "cache"))
     reward_worker.make_model(tmp_path / "model")
     rng = np.random.default_rng(0)

@@ -13,16 +13,13 @@ from statsmodels.stats import inter_rater
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.agreement import (
-    alpha_bootstrap,
-    alpha_counts,
-    alpha_totals,
     fleiss_kappa,
     kendall_w,
-    krippendorff_alpha,
     pair_tau,
     supermajority_share,
     unanimous_share,
 )
+from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
 
 LEVELS = ["nominal", "ordinal", "interval"]
 _ = np.nan

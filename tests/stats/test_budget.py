@@ -12,8 +12,8 @@ from scipy.optimize import minimize
 from salon.errors import BadValue, DesignError, TooFew
 from salon.stats.budget import (
     _bradley_terry,
-    _budget_srcc,
     _SimulatedStudy,
+    _srcc,
     balanced_pairs,
     comparison_budget,
     smallest_fraction,
@@ -50,7 +50,7 @@ def test_newton_finds_the_mode_that_a_general_optimiser_finds():
 
 def test_srcc_equals_scipy_with_ties():
     x, y = np.array([3.0, 1, 2, 2, 5]), np.array([1.0, 0, 4, 2, 2])
-    assert _budget_srcc(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
+    assert _srcc(x, y) == pytest.approx(stats.spearmanr(x, y).statistic)
 
 
 def test_every_vote_is_cast_once():

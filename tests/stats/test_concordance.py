@@ -5,8 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.stats.agreement import kendall_w, krippendorff_alpha
-from salon.stats.alpha import alpha_from_w, group_concordances
+from salon.stats.agreement import kendall_w
+from salon.stats.alpha import alpha_from_w, group_concordances, krippendorff_alpha
 from salon.stats.result import Estimate
 from salon.stats.simulate import mallows_rankings
 

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from scipy.stats import norm
 
 from salon.errors import BadValue
-from salon.stats import score_rewards as fidelity
+from salon.stats import score_rewards
 from salon.stats.score_rewards import (
     fidelity_rewards,
     group_advantages,
@@ -114,7 +114,7 @@ def test_by_definition(monkeypatch: pytest.MonkeyPatch) -> None:
     assert fidelity_rewards(scores, image, wins, weights, eps=0.8, ddof=0).rank == pytest.approx(other, nan_ok=True)
     weights[np.arange(6), np.arange(6)] = 5.0  # an image is no partner of its own, whatever its weight
     assert fidelity_rewards(scores, image, wins, weights).rank == pytest.approx(expected, nan_ok=True)
-    monkeypatch.setattr(fidelity, "_BLOCK", 60)  # a few rows at a time
+    monkeypatch.setattr(score_rewards, "_BLOCK", 60)  # a few rows at a time
     assert fidelity_rewards(scores, image, wins, weights).rank == pytest.approx(expected, nan_ok=True)
 
 

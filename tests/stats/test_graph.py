@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats import comparisons as graph
+from salon.stats import comparisons
 from salon.stats.budget import balanced_pairs
 from salon.stats.comparisons import connectivity, dominance
 
@@ -131,7 +131,7 @@ def test_a_dense_graph_is_measured_at_a_glance_and_alike(monkeypatch):
     rng = np.random.default_rng(8)
     pairs = np.argwhere(np.triu(rng.random((60, 60)) < 0.5, 1))
     walked = connectivity(60, pairs)
-    monkeypatch.setattr(graph, "_MUCH_WALKING", 0)
+    monkeypatch.setattr(comparisons, "_MUCH_WALKING", 0)
     assert (walked.diameter, walked.mean_path) == (2, pytest.approx(2 - len(pairs) / 1770))
     seen = connectivity(60, pairs)
     assert (seen.diameter, seen.mean_path) == (walked.diameter, pytest.approx(walked.mean_path))

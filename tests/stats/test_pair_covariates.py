@@ -1,4 +1,4 @@
-"""Bradley-Terry and Davidson with covariates (stats/pair_covariates.py, pair_answers.py)."""
+"""Bradley-Terry and Davidson with covariates (stats/pair_covariates.py)."""
 
 from __future__ import annotations
 

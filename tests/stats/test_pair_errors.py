@@ -1,4 +1,4 @@
-"""Errors of scores from comparisons (stats/pair_errors.py, pair_clusters.py, pair_nearby.py)."""
+"""Errors of scores from comparisons (stats/pair_errors.py)."""
 
 from __future__ import annotations
 
@@ -10,7 +10,6 @@ from scipy.stats import t as student
 
 from salon.errors import BadValue, TooFew
 from salon.stats import pair_errors
-from salon.stats import pair_errors as pair_clusters
 from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.pair_errors import (
     Errors,
@@ -181,7 +180,7 @@ def test_sparse_sums_equal_the_table(model, monkeypatch):
     counts = count_pairs(a, b, outcome, 8)
     fit = fit_pairs(counts, model)
     table = cluster_scores(fit, a, b, outcome, cluster, 30)
-    monkeypatch.setattr(pair_clusters, "_TABLE_CELLS", 0)
+    monkeypatch.setattr(pair_errors, "_TABLE_CELLS", 0)
     sparse = cluster_scores(fit, a, b, outcome, cluster, 30)
     assert sparse.toarray() == pytest.approx(table, abs=1e-12)
     assert clustered_errors(fit, counts, sparse).se == pytest.approx(clustered_errors(fit, counts, table).se)

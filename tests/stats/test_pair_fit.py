@@ -1,4 +1,4 @@
-"""Scores from comparisons (stats/pair_fit.py, pair_models.py, pair_information.py, pair_identified.py)."""
+"""Scores from comparisons (stats/pair_fit.py, pair_models.py, comparisons.py)."""
 
 from __future__ import annotations
 
@@ -14,7 +14,6 @@ from scipy.special import logit, ndtri
 
 from salon.errors import BadValue, NotConverged, NotIdentified
 from salon.stats import pair_fit
-from salon.stats import pair_fit as pair_newton
 from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.pair_fit import PairFit, Pull, fit_pairs, information
 from salon.stats.pair_models import (
@@ -415,16 +414,16 @@ def test_elimination_equals_lapack(size: int) -> None:
     root, right = rng.normal(size=(size, size)), rng.normal(size=size)
     matrix = root @ root.T + 0.1 * np.eye(size)
     found = right.copy()
-    pair_newton._solve(matrix.copy(), found)
+    pair_fit._solve(matrix.copy(), found)
     np.testing.assert_allclose(found, np.linalg.solve(matrix, right), rtol=1e-9)
     with pytest.raises(np.linalg.LinAlgError):
-        pair_newton._solve(np.zeros((size, size)), right)
+        pair_fit._solve(np.zeros((size, size)), right)
 
 
 def test_a_slope_that_is_no_number_is_never_taken_for_none() -> None:
     for slope in ([np.nan, 1.0], [1.0, np.nan], [0.0, np.nan]):
-        assert np.isnan(pair_newton._largest(np.array(slope), np.ones(2)))
-    assert pair_newton._largest(np.array([-3.0, 2.0]), np.array([2.0, 1.0])) == 2
+        assert np.isnan(pair_fit._largest(np.array(slope), np.ones(2)))
+    assert pair_fit._largest(np.array([-3.0, 2.0]), np.array([2.0, 1.0])) == 2
 
 
 def test_arrays_of_any_layout_make_the_same_counts() -> None:

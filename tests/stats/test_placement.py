@@ -1,5 +1,4 @@
-"""Placement of new items on a pool's scale (stats/adaptive_design.py) and the choice of opponents
-(placement_choice.py)."""
+"""Placement of new items on a pool's scale, and the choice of opponents (stats/adaptive_design.py)."""
 
 from __future__ import annotations
 

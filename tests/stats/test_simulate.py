@@ -1,4 +1,4 @@
-"""Simulators and the closed forms of their agreement (stats/simulate.py, stats/simulate.py)."""
+"""Simulators and the closed forms of their agreement (stats/simulate.py)."""
 
 from __future__ import annotations
 

@@ -104,7 +104,7 @@ def test_the_latest_look_within_one_standard_error_of_the_best_is_kept(curve):
         curve.add(10 * step, said(quality, seed=10 + step), None)
     assert [look.srcc for look in curve.looks].index(max(look.srcc for look in curve.looks)) == 2
     gap = curve.looks[2].srcc - curve.looks[3].srcc
-    error = np.std(curve._drawn[2] - curve._drawn[3])
+    error = np.std(curve._draws[2] - curve._draws[3])
     assert 0 < gap < error  # the rule by hand
     assert curve.kept == 30
     assert "step 30 is the latest within one standard error of the highest SRCC" in curve.notes(30)[0]

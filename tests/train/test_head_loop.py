@@ -14,7 +14,7 @@ from planted import CRITERIA, planted, shuffled
 from salon.errors import BadValue, NotConverged
 from salon.evaluate.validation import validation_figures
 from salon.stats.ceilings import ceilings
-from salon.train import head_loop as loop
+from salon.train import head_loop
 from salon.train.head_data import HeadData, head_data
 from salon.train.head_loop import alternate, criterion_batches, hits, pair_logits, train_heads
 from salon.train.settings import HeadSettings
@@ -72,11 +72,11 @@ def test_the_best_state_is_kept_and_patience_ends_it(monkeypatch: pytest.MonkeyP
     losses = iter([0.6, 0.5, 0.55, 0.56, 0.4])
     states = []
 
-    def validated(network: torch.nn.Module, data: HeadData, number: int, *told: float) -> loop.Epoch:
+    def validated(network: torch.nn.Module, data: HeadData, number: int, *told: float) -> head_loop.Epoch:
         states.append({name: tensor.clone() for name, tensor in network.state_dict().items()})
-        return loop.Epoch(number, 0.6, next(losses), 0.5, None, 0.0)
+        return head_loop.Epoch(number, 0.6, next(losses), 0.5, None, 0.0)
 
-    monkeypatch.setattr(loop, "_validate", validated)
+    monkeypatch.setattr(head_loop, "_validate", validated)
     trained = train_heads(data(), QUICK.model_copy(update={"patience": 2}))
     assert (trained.best.number, len(trained.epochs)) == (2, 4)
     assert "2 passes" in trained.stopped
@@ -84,14 +84,14 @@ def test_the_best_state_is_kept_and_patience_ends_it(monkeypatch: pytest.MonkeyP
 
 
 def test_a_loss_that_is_no_number_stops_and_the_last_good_state_stays(monkeypatch: pytest.MonkeyPatch) -> None:
-    real, calls = loop._pair_loss, []
+    real, calls = head_loop._pair_loss, []
 
     def broken(*given: object) -> tuple[torch.Tensor, int]:
         calls.append(1)
         loss, count = real(*given)
         return (loss * math.nan, count) if len(calls) > 14 else (loss, count)
 
-    monkeypatch.setattr(loop, "_pair_loss", broken)
+    monkeypatch.setattr(head_loop, "_pair_loss", broken)
     trained = train_heads(data(), QUICK)
     assert "no number in pass 2" in trained.stopped
     assert trained.best.number == 1
@@ -105,7 +105,7 @@ def test_out_of_memory_names_a_batch_to_try(monkeypatch: pytest.MonkeyPatch) -> 
     def full(*given: object) -> None:
         raise torch.OutOfMemoryError("CUDA out of memory. Tried to allocate 2 GiB")
 
-    monkeypatch.setattr(loop, "_pair_loss", full)
+    monkeypatch.setattr(head_loop, "_pair_loss", full)
     with pytest.raises(BadValue, match="--batch 16"):
         train_heads(data(), QUICK)
 
@@ -116,7 +116,9 @@ def test_flags_are_learned_beside_preferences_and_have_a_best_state_of_their_own
     lowest = min(epoch.flag_loss for epoch in trained.epochs)
     assert lowest < 0.62  # log 2 = 0.693 without any knowledge
     everything = torch.arange(len(rows.flag_validation))
-    found = loop._flag_loss(trained.network, loop.reduce_data(trained.network, rows), rows.flag_validation, everything)
+    found = head_loop._flag_loss(
+        trained.network, head_loop.reduce_data(trained.network, rows), rows.flag_validation, everything
+    )
     assert found.item() == pytest.approx(lowest, rel=1e-5)
 
 
@@ -184,7 +186,7 @@ def test_one_prompt_has_no_interval() -> None:
 def test_weights_are_duplicates() -> None:
     """A row of weight 2 pulls as two rows do: the loss of a batch with one doubled is the weighted mean."""
     rows = data()
-    network = loop._network(rows, QUICK)
+    network = head_loop._network(rows, QUICK)
     torch.nn.init.normal_(network.heads[0][-1].weight)
     picked = torch.nonzero(rows.train.criterion == 0).squeeze(1)[:4]
     twice = torch.cat([picked, picked[:1]])
@@ -192,6 +194,6 @@ def test_weights_are_duplicates() -> None:
     weight[picked[0]] = 2.0
     weighted = replace(rows, train=replace(rows.train, weight=weight))
     network.eval()
-    plain, _ = loop._pair_loss(network, rows, 0, twice, torch.Generator().manual_seed(0), None)
-    once, _ = loop._pair_loss(network, weighted, 0, picked, torch.Generator().manual_seed(0), None)
+    plain, _ = head_loop._pair_loss(network, rows, 0, twice, torch.Generator().manual_seed(0), None)
+    once, _ = head_loop._pair_loss(network, weighted, 0, picked, torch.Generator().manual_seed(0), None)
     assert plain.item() * 5 == pytest.approx(once.item() * 4, rel=1e-5)

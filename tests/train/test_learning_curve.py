@@ -7,7 +7,7 @@ import pytest
 from trial_example import planted_trial
 
 from salon.errors import BadValue, TooFew
-from salon.evaluate.model_results import CurveSettings, EvaluateSettings
+from salon.evaluate.results import CurveSettings, EvaluateSettings
 from salon.train.evaluate_models import learning_curve, nested_prompts
 
 QUICK = EvaluateSettings(draws=100)

@@ -154,7 +154,7 @@ def test_activations_are_within_five_percent(place, family, recompute, half):
             plan = plan_reward(vlm, settings, gpu=False, text_tokens=length - shape.tower.tokens(pixels))
             assert row(plan, "activations") == found.peak
             copies = _copies_outside(parts.network, language, vision) if recompute else row(plan, "bfloat16 copies")
-            assert found.kept + (copies if half else 0) == pytest.approx(measured, rel=0.05), (update, pixels)
+            assert found.saved + (copies if half else 0) == pytest.approx(measured, rel=0.05), (update, pixels)
 
 
 def _copies_outside(network, language, vision):

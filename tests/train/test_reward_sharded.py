@@ -28,7 +28,7 @@ from salon.cli.score import score
 from salon.errors import BadValue, SalonError
 from salon.models.preference_model import load_model
 from salon.models.reward_network import open_parts
-from salon.train import run_folder as reward_folder
+from salon.train import run_folder
 from salon.train.reward_engine import shard_units
 from salon.train.run_folder import checkpoints, read_log
 from salon.train.settings import RewardSettings
@@ -130,13 +130,13 @@ def _fails_to_save(rank, place, vlm, labels, shard):
             raise OSError(28, "No space left on device")
         save(tensors, path)
 
-    reward_folder.safetensors.torch.save_file = full
+    run_folder.safetensors.torch.save_file = full
     try:
         trained(vlm, labels, place / "fault", FULL.model_copy(update={"shard": shard}))
     except SalonError as error:
         return type(error).__name__, str(error)
     finally:
-        reward_folder.safetensors.torch.save_file = save
+        run_folder.safetensors.torch.save_file = save
 
 
 def _go_on(rank, place, vlm, labels, engines):

@@ -8,7 +8,7 @@ import pytest
 from planted import planted
 
 from salon.errors import BadFile, BadValue
-from salon.train import head_sweep as sweep
+from salon.train import head_sweep
 from salon.train.head_data import HeadData, head_data
 from salon.train.head_sweep import SweepRun, run_sweep, sweep_table
 from salon.train.settings import HeadSettings, SweepSettings
@@ -64,4 +64,4 @@ def test_the_lowest_mean_loss_is_chosen_and_spreads_are_by_hand() -> None:
     assert (first.settings["width"], first.chosen, second.chosen) == (8, True, False)
     assert first.loss == pytest.approx(0.62)
     assert first.accuracy_spread == pytest.approx(0.1 / 2**0.5)
-    assert sweep.sweep_table(points[:1], [runs[0][:1]])[0].loss_spread is None
+    assert head_sweep.sweep_table(points[:1], [runs[0][:1]])[0].loss_spread is None

@@ -2,8 +2,8 @@
 
 import pytest
 
+from salon.evaluate.pair_results import validation_warnings
 from salon.evaluate.validation import HeadFigures
-from salon.evaluate.validation_words import validation_warnings
 from salon.stats.result import Estimate
 
 

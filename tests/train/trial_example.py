@@ -7,7 +7,8 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
-from salon.evaluate.models import PairContestant, TestPairs
+from salon.evaluate.answers import PairContestant
+from salon.evaluate.people import TestPairs
 
 GENERATORS = ("ant", "bee", "cat", "dog")
 

@@ -187,7 +187,7 @@ def test_passwords_guessed_at_once_are_counted_before_they_are_tried(tmp_path: P
 
     monkeypatch.setattr(PasswordHasher, "verify", slow)
     with served(tmp_path, password="open sesame", failures_burst=4) as door, ThreadPoolExecutor(12) as pool:
-        keeper = door.app.state.door
+        keeper = door.app.state.auth
 
         def guess(number: int) -> str:
             try:

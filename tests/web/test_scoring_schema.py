@@ -84,7 +84,7 @@ import scoring_server
 from salon.cli.serve_scores import serve_scores
 from salon.select.service import model as scoring_model
 
-scoring_model.scorer_named = scoring_server._named(scoring_server.Watched([], threading.Event()))
+scoring_model.make_scorer = scoring_server._named(scoring_server.Watched([], threading.Event()))
 
 def end_with_the_test():
     sys.stdin.read(1)

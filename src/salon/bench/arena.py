@@ -1,7 +1,15 @@
-"""Who beats whom: for every two generators the share of answers won, and the chance that a fit gives it.
+"""What raters say of generators: win matrices, boards by criterion and category, and which generator fits which job.
 
-A share weighs every answer alike (a tie is half an answer for each side); its interval is the score interval over
-prompts of `stats.prompt_means`, or Wilson's over answers where there are no two prompts. Neither is ever of zero width.
+    BOARD/arena/0001.json     the first snapshot; a later fit gets a later number, and no snapshot ever changes
+
+A win matrix gives, for every two generators, the share of answers won. Every answer weighs the same, and a tie is half
+an answer for each side. The interval is the score interval over prompts of `stats.prompt_means`, or Wilson's over
+answers where there are fewer than two prompts. Neither ever has zero width.
+
+The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. All boards
+rest on the same prompts and raters, so their errors are correlated. Therefore all boards are fitted again without each
+block of prompts, and the error of a weighted mean follows from how the means move (a jackknife). Where raters are also
+drawn anew, blocks of raters are left out too, and `stats.two_way` combines the two.
 """
 
 from __future__ import annotations
@@ -53,24 +61,24 @@ class WinMatrix(Noun):
 
     def duel(self, row: str, column: str) -> Duel | None:
         """The duel of two generators seen from `row`: shares turned where it stands the other way round."""
-        for one in self.duels:
-            if (one.first, one.second) == (row, column):
-                return one
-            if (one.first, one.second) == (column, row):
-                return _turned(one)
+        for candidate in self.duels:
+            if (candidate.first, candidate.second) == (row, column):
+                return candidate
+            if (candidate.first, candidate.second) == (column, row):
+                return _turned(candidate)
         return None
 
 
-def _turned(one: Duel) -> Duel:
+def _turned(duel: Duel) -> Duel:
     return Duel(
-        first=one.second,
-        second=one.first,
-        share=_other(one.share),
-        fitted=None if one.fitted is None else _other(one.fitted),
-        wins=one.losses,
-        losses=one.wins,
-        ties=one.ties,
-        prompts=one.prompts,
+        first=duel.second,
+        second=duel.first,
+        share=_other(duel.share),
+        fitted=None if duel.fitted is None else _other(duel.fitted),
+        wins=duel.losses,
+        losses=duel.wins,
+        ties=duel.ties,
+        prompts=duel.prompts,
     )
 
 
@@ -135,15 +143,7 @@ def _duel(
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Which generator for which job: criteria weighed against each other, category by category.
-#
-# The score of a generator for a job is the weighted mean of its scores on the boards of the job's criteria. The same
-# prompts and raters stand behind all boards, so their errors go together: the boards are fitted again without each
-# block
-# of prompts, all at once, and the error of a weighted mean follows from how the means move (a jackknife). Where raters
-# are drawn anew too, so are they left out, and the two are put together (stats/pair_errors.py).
-# --------------------------------------------------------------------------------------------------
+# -- jobs --------------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 
@@ -201,13 +201,13 @@ class BoardFit:
 
     def errors(self) -> Errors:
         """Of the scores."""
-        made = [
+        parts = [
             Errors(np.sqrt((part**2).sum(axis=0)), part.T @ part, max(len(part) - 1.0, 1.0), "jackknife")
             for part in self.deviations
         ]
-        if len(made) == 1:
-            return made[0]
-        raters, prompts, cells = made
+        if len(parts) == 1:
+            return parts[0]
+        raters, prompts, cells = parts
         return two_way_errors(raters, prompts, cells, method="jackknife, two-way")
 
     def lead(self, first: str, second: str, level: float) -> Estimate:
@@ -225,16 +225,16 @@ class BoardFit:
         """The scores with their intervals; without one where the fit without a block is unknown or nothing moves."""
         errors, folds = self.errors(), sum(len(part) for part in self.deviations)
         words = "block of raters and prompts" if self.unit == "both" else f"block of {self.unit}s"
-        made = []
+        figures = []
         for value, error, df in zip(self.scores.tolist(), self.known_errors(errors), errors.item_df.tolist()):
             half = np.nan if error is None else float(stats.t.ppf((1 + level) / 2, df)) * error
             how = "no interval: the fit without a block is unknown" if error is None else f"jackknife, {folds} refits"
             low, high = (None, None) if error is None else (value - half, value + half)
-            made.append(Estimate(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
-        return made
+            figures.append(Estimate(value=value, low=low, high=high, n=folds, unit=words, level=level, method=how))
+        return figures
 
     def known_errors(self, errors: Errors) -> list[float | None]:
-        """None where there is none."""
+        """Standard errors; None where there is none."""
         several = min(len(part) for part in self.deviations) > 1
         return [float(error) if several and np.isfinite(error) and error > 0 else None for error in errors.se]
 
@@ -255,9 +255,9 @@ def weighted_job(
     if absent:
         return _unanswered(name, shares, category, f"no scores in logits under {', '.join(absent)}")
     used = {criterion: fits[criterion] for criterion, share in shares.items() if share}
-    everyone = list(dict.fromkeys(one for fit in used.values() for one in fit.generators))
-    present = [one for one in everyone if all(one in fit.generators for fit in used.values())]
-    missing = tuple(one for one in everyone if one not in present)
+    everyone = list(dict.fromkeys(generator for fit in used.values() for generator in fit.generators))
+    present = [generator for generator in everyone if all(generator in fit.generators for fit in used.values())]
+    missing = tuple(generator for generator in everyone if generator not in present)
     if len(present) < 2:
         return _unanswered(name, shares, category, "fewer than two generators have a score under every criterion")
     parts = [(shares[criterion], fit.of(present)) for criterion, fit in used.items()]
@@ -296,7 +296,7 @@ def _job(
     figures, errors = fit.figures(level), fit.known_errors(fit.errors())
     candidates = tuple(
         RoutingCandidate(
-            generator=one,
+            generator=candidate,
             score=figures[i],
             rank=1 + int((fit.scores > fit.scores[i]).sum()),
             rank_low=None if ranks is None else int(ranks.low[i]),
@@ -304,7 +304,7 @@ def _job(
             tier=None if ranks is None else int(ranks.tier[i]),
             error=errors[i],
         )
-        for i, one in enumerate(fit.generators)
+        for i, candidate in enumerate(fit.generators)
     )
     return RoutingJob(
         name=name,
@@ -312,7 +312,7 @@ def _job(
         category=category,
         candidates=candidates,
         recommended=candidates[0].generator,
-        best=tuple(one.generator for one in candidates if one.tier in (1, None)),
+        best=tuple(candidate.generator for candidate in candidates if candidate.tier in (1, None)),
         margin=fit.lead(fit.generators[0], fit.generators[1], level),
         left_out=missing,
     )
@@ -337,11 +337,7 @@ def _ranks(fit: BoardFit, level: float, seed: int) -> RankIntervals | None:
         return None
 
 
-# --------------------------------------------------------------------------------------------------
-# What raters say of generators: boards by criterion and category, as one numbered snapshot.
-#
-# BOARD/arena/0001.json     the first snapshot; a later fit is a later number, and none is ever changed
-# --------------------------------------------------------------------------------------------------
+# -- boards and snapshots ----------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.arena/1"
 FOLDER = "arena"
@@ -359,9 +355,9 @@ class RaterKinds(Noun):
     @property
     def words(self) -> str:
         """For a line of a table: '12 people, 1 model', '5 simulated people'."""
-        named = ((self.people, "person", "people"), (self.crowds, "crowd", "crowds"), (self.models, "model", "models"))
+        counts = ((self.people, "person", "people"), (self.crowds, "crowd", "crowds"), (self.models, "model", "models"))
         how = "simulated " if self.simulated else ""
-        return ", ".join(f"{n:,} {how}{one if n == 1 else many}" for n, one, many in named if n) or "nobody"
+        return ", ".join(f"{n:,} {how}{singular if n == 1 else many}" for n, singular, many in counts if n) or "nobody"
 
 
 class ArenaCoverage(Noun):
@@ -473,8 +469,10 @@ class ArenaSnapshot(Noun):
 
     def board(self, criterion: str, category: str | None = None) -> ArenaBoard | None:
         """One board."""
-        wanted = (one for one in self.boards if (one.criterion, one.category) == (criterion, category))
-        return next(wanted, None)
+        matches = (
+            candidate for candidate in self.boards if (candidate.criterion, candidate.category) == (criterion, category)
+        )
+        return next(matches, None)
 
 
 def board_points(score: Estimate) -> Estimate:

@@ -81,43 +81,46 @@ def _file(study: Study, folder: Path | None, name: str) -> Path:
     file = None if folder is None else scores_file(folder / SCORES, name)
     if file is not None and file.is_file():
         return file
-    known = [] if folder is None else list_scores(folder)
+    tables = [] if folder is None else list_scores(folder)
     raise UnknownReference(
         "a covariate is a table of scores of the study's items, or 'position'",
         found=repr(name),
         where=f"study {study.name!r}",
-        remedy=f"one of {', '.join([*known, POSITION])}, or salon score STUDY --scorer {name}",
+        remedy=f"one of {', '.join([*tables, POSITION])}, or salon score STUDY --scorer {name}",
     )
 
 
 def _values(study: Study, file: Path) -> Floats:
     table = read_scores(file)
-    known = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
-    found = [known.get(item) for item in study.ids("items").to_pylist()]
-    made = np.array([np.nan if value is None else value for value in found], float)
-    if np.isnan(made).all():
+    value_by_item = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
+    item_values = [value_by_item.get(item) for item in study.ids("items").to_pylist()]
+    numbers = np.array([np.nan if value is None else value for value in item_values], float)
+    if np.isnan(numbers).all():
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
-    return made
+    return numbers
 
 
 def adjusted_board(
     study: Study, duels: Duels, covariates: Covariates, *, prior: float | None, level: float, seed: int
 ) -> AdjustedBoard:
-    """The board of some duels with covariates, and without them; a reason where they cannot be told from scores."""
+    """The board of some duels with and without covariates; a reason if covariates cannot be told from scores."""
     z = covariates.table(duels)
-    known = ~np.isnan(z).any(axis=1)
-    left_out = int((~known).sum())
-    kept = Duels(*(getattr(duels, name)[known] for name in Duels.__dataclass_fields__))
+    is_complete = ~np.isnan(z).any(axis=1)
+    left_out = int((~is_complete).sum())
+    complete = Duels(*(getattr(duels, name)[is_complete] for name in Duels.__dataclass_fields__))
     try:
-        return _adjusted(study, kept, z[known], covariates, left_out, prior=prior, level=level, seed=seed)
+        return _fit_adjusted(study, complete, z[is_complete], covariates, left_out, prior=prior, level=level, seed=seed)
     except StatsError as error:
-        reason = _told(error, covariates.names)
+        message = str(error.found or "")
+        for number, covariate in enumerate(covariates.names):
+            message = message.replace(f"covariate {number}:", f"{covariate}:")
+        reason = "; ".join(part for part in (error.needed, f"found {message}", error.remedy or "") if part)
         return AdjustedBoard(
-            places=(), plain=(), effects=(), method="", answers=len(kept), left_out=left_out, reason=reason
+            places=(), plain=(), effects=(), method="", answers=len(complete), left_out=left_out, reason=reason
         )
 
 
-def _adjusted(
+def _fit_adjusted(
     study: Study,
     duels: Duels,
     z: Floats,
@@ -142,10 +145,29 @@ def _adjusted(
     fit, errors = sides["places"]
     labels = [names[code] for code in present]
     counts = np.bincount(np.concatenate([a, b]), minlength=len(present))
-    made = {name: _places(labels, counts, *side, level=level, seed=seed) for name, side in sides.items()}
+    places = {name: _places(labels, counts, *side, level=level, seed=seed) for name, side in sides.items()}
+    freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
+    quantiles = stats.t.ppf((1 + level) / 2, freedom)
+    covariate_effects = tuple(
+        CovariateEffect(
+            covariate=name,
+            beta=Estimate(
+                value=float(beta),
+                low=float(beta - t * se),
+                high=float(beta + t * se),
+                n=len(duels),
+                unit="answer",
+                level=level,
+                method=errors.scores.method,
+            ),
+            unit=covariates.unit(name),
+            p=float(2 * stats.t.sf(abs(beta) / se, df)),
+        )
+        for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
+    )
     return AdjustedBoard(
-        **made,
-        effects=_effects(fit, errors, covariates, level, len(duels)),
+        **places,
+        effects=covariate_effects,
         method=f"{model} with covariates; {errors.scores.method}{f' ({unit})' if clusters else ''}",
         answers=len(duels),
         left_out=left_out,
@@ -157,8 +179,8 @@ def _clusters(study: Study, duels: Duels) -> tuple[tuple[Ints, ...], str]:
     prompt, rater = item_prompts(study)[duels.a].astype(np.int64), duels.rater.astype(np.int64)
     prompts, raters = (len(np.unique(codes)) if (codes >= 0).all() else 0 for codes in (prompt, rater))
     if prompts >= ENOUGH_CLUSTERS:
-        named = raters >= ENOUGH_BESIDE_PROMPTS and not study.crowds[np.unique(rater)].any()
-        return ((rater, prompt, (rater << 32) + prompt), "raters and prompts") if named else ((prompt,), "prompts")
+        by_both = raters >= ENOUGH_BESIDE_PROMPTS and not study.crowds[np.unique(rater)].any()
+        return ((rater, prompt, (rater << 32) + prompt), "raters and prompts") if by_both else ((prompt,), "prompts")
     return ((rater,), "raters") if raters >= ENOUGH_CLUSTERS else ((), "answers")
 
 
@@ -190,7 +212,7 @@ def _places(
         difference_df=own.difference_df,
     )  # fmt: skip
     half = stats.t.ppf((1 + level) / 2, own.item_df) * own.se
-    made = []
+    places = []
     for i in np.argsort(-fit.scores, kind="stable"):
         score = Estimate(
             value=float(fit.scores[i]),
@@ -201,7 +223,7 @@ def _places(
             level=level,
             method=own.method,
         )
-        made.append(
+        places.append(
             ArenaPlace(
                 generator=labels[i],
                 score=score,
@@ -213,36 +235,4 @@ def _places(
                 tier=int(ranks.tier[i]),
             )
         )
-    return tuple(made)
-
-
-def _effects(
-    fit: CovariateFit, errors: CovariateErrors, covariates: Covariates, level: float, answers: int
-) -> tuple[CovariateEffect, ...]:
-    freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
-    quantiles = stats.t.ppf((1 + level) / 2, freedom)
-    return tuple(
-        CovariateEffect(
-            covariate=name,
-            beta=Estimate(
-                value=float(beta),
-                low=float(beta - t * se),
-                high=float(beta + t * se),
-                n=answers,
-                unit="answer",
-                level=level,
-                method=errors.scores.method,
-            ),
-            unit=covariates.unit(name),
-            p=float(2 * stats.t.sf(abs(beta) / se, df)),
-        )
-        for name, beta, se, df, t in zip(covariates.names, fit.beta, errors.beta, freedom, quantiles)
-    )
-
-
-def _told(error: StatsError, names: Sequence[str]) -> str:
-    """The maths knows covariates by number."""
-    found = str(error.found or "")
-    for number, name in enumerate(names):
-        found = found.replace(f"covariate {number}:", f"{name}:")
-    return "; ".join(part for part in (error.needed, f"found {found}", error.remedy or "") if part)
+    return tuple(places)

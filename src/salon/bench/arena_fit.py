@@ -1,7 +1,7 @@
-"""What the raters of a study say of its generators: boards by criterion and category, who beats whom, who for what.
+"""Fit the boards of an arena: scores by criterion and category, win matrices, and a routing table.
 
-Composes `fuse` (scores, intervals, ranks), `stats` (covariates) and `bench` (win matrix, routing, the snapshot). Raters
-may be people, models or simulated: the snapshot says which.
+`fuse` gives scores, intervals and ranks; `stats` gives the effects of covariates. Raters may be people, models or
+simulated; the snapshot says which.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ def arena_snapshot(
     """
     settings = settings or ArenaSettings()
     weights = _checked_weights(study, criteria, weights or {})
-    found = study_covariates(study, folder, covariates) if covariates else None
+    covariate_values = study_covariates(study, folder, covariates) if covariates else None
     parts = list(study_parts(study, criteria, by_category=by_category))
     if not parts:
         raise TooFew(
@@ -109,20 +109,34 @@ def arena_snapshot(
     scored = [score_part(part, settings.fuse, progress) for part in parts]
     fits = joint_fits(scored, seed=settings.seed, progress=progress)
     boards = []
-    for place, one in enumerate(scored):
-        progress(one.part.criterion)
-        boards.append(_board(study, one, fits.get(place), found, settings))
-    signature = _signature(study, settings, criteria, by_category, found, weights)
+    for place, board_scores in enumerate(scored):
+        progress(board_scores.part.criterion)
+        boards.append(_board(study, board_scores, fits.get(place), covariate_values, settings))
+    options = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
+    if criteria:
+        options["criteria"] = ",".join(criteria)
+    if covariate_values is not None:
+        sources = [f"{name}@{covariate_values.digests[name]}" for name in covariate_values.values]
+        options["covariates"] = ",".join([*sources, *(["position"] if covariate_values.position else [])])
+    if weights:
+        options["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
+    signature = Signature(
+        method="arena", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
+    )
+    policies = (
+        words for board_scores in scored if board_scores.report is not None for words in board_scores.report.policies
+    )
+    fused_policies = tuple(dict.fromkeys(policies))
     return ArenaSnapshot(
         study=study.name,
         study_hash=study.hash,
         revision=study.revision,
         simulated=study.simulated,
         level=settings.level,
-        covariates=() if found is None else found.names,
+        covariates=() if covariate_values is None else covariate_values.names,
         boards=tuple(boards),
         routing=_routing(boards, fits, weights, settings),
-        policies=(*POLICIES, *_fused_policies(scored)),
+        policies=(*POLICIES, *fused_policies),
         signature=signature,
         signature_line=str(signature),
     )
@@ -140,31 +154,6 @@ def _checked_weights(study: Study, criteria: Sequence[str], weights: Mapping[str
     return {id: float(weight) for id, weight in weights.items()}
 
 
-def _signature(
-    study: Study,
-    settings: ArenaSettings,
-    criteria: Sequence[str],
-    by_category: bool,
-    covariates: Covariates | None,
-    weights: Mapping[str, float],
-) -> Signature:
-    told = {name: value for name, value in settings if name != "seed"} | {"by_category": by_category}
-    if criteria:
-        told["criteria"] = ",".join(criteria)
-    if covariates is not None:
-        named = [f"{name}@{covariates.digests[name]}" for name in covariates.values]
-        told["covariates"] = ",".join([*named, *(["position"] if covariates.position else [])])
-    if weights:
-        told["weights"] = ",".join(f"{id}={weight:g}" for id, weight in weights.items())
-    return Signature(method="arena", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
-
-
-def _fused_policies(scored: Sequence[BoardScores]) -> tuple[str, ...]:
-    """What the fusions did with answers, each sentence once."""
-    said = (words for one in scored if one.report is not None for words in one.report.policies)
-    return tuple(dict.fromkeys(said))
-
-
 # -- one board ---------------------------------------------------------------------------------------------------------
 
 
@@ -175,7 +164,26 @@ def _board(
     duels = study_duels(part, both_bad=settings.both_bad)
     figures = None if report is None else report.groups[0]
     places = () if report is None else tuple(_place(row, report) for row in report.scores)
-    matrix = _matrix(study, scored, fit, duels, [one.generator for one in places], settings.level)
+    matrix = _matrix(study, scored, fit, duels, [place.generator for place in places], settings.level)
+    group = scored.group
+    parts = () if group is None else (group.compared, group.ranked, group.rated)
+    sizes = [len(part) for part in parts] or [0, 0, 0]
+    prompts = np.unique(np.concatenate([part.prompt for part in parts])) if parts else np.zeros(0)
+    generators = 0 if matrix is None else len(matrix.generators)
+    coverage = ArenaCoverage(
+        comparisons=sizes[0],
+        rankings=sizes[1],
+        ratings=sizes[2],
+        unused=scored.part.unused,
+        both_bad=0 if group is None else group.both_bad,
+        repeats=0 if group is None else group.repeats,
+        same=0 if group is None else group.same,
+        generators=generators if group is None else group.items,
+        pairs_met=0 if matrix is None else len(matrix.duels),
+        pairs=generators * (generators - 1) // 2,
+        prompts=int((prompts >= 0).sum()),
+        raters=_rater_kinds(study, np.zeros(0, np.int64) if group is None else group.raters),
+    )
     return ArenaBoard(
         criterion=part.criterion,
         name=study.criteria[part.number].title,
@@ -189,7 +197,7 @@ def _board(
         adjusted=None
         if covariates is None
         else adjusted_board(study, duels, covariates, prior=settings.prior, level=settings.level, seed=settings.seed),
-        coverage=_coverage(study, scored, matrix),
+        coverage=coverage,
         errors="" if figures is None else figures.errors,
         warnings=() if report is None else report.warnings,
         reason=scored.reason,
@@ -222,43 +230,21 @@ def _place(row: ScoreRow, report: FuseReport) -> ArenaPlace:
 def _matrix(
     study: Study, scored: BoardScores, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
 ) -> WinMatrix | None:
-    """Generators stand as on the board; where it has no scores, by name."""
+    """Generators in the order of the board, or by name if it has no scores."""
     names, of_item = item_generators(study)
     a, b = of_item[duels.a], of_item[duels.b]
     met = [names[code] for code in np.unique([a, b])] if len(duels) else []
-    shown = [*order, *(name for name in met if name not in order)]
-    place = np.array([shown.index(name) if name in shown else -1 for name in names], np.int64)
+    rows = [*order, *(name for name in met if name not in order)]
+    place = np.array([rows.index(name) if name in rows else -1 for name in names], np.int64)
 
     def fitted(first: int, second: int) -> Estimate | None:
-        pair = shown[first], shown[second]
+        pair = rows[first], rows[second]
         if fit is None or not all(name in fit.generators for name in pair):
             return None
         return fitted_chance(scored, fit, *pair, level)
 
     prompts = item_prompts(study)[duels.a]
-    return win_matrix(place[a], place[b], duels.outcome, prompts, shown, fitted, level=level)
-
-
-def _coverage(study: Study, scored: BoardScores, matrix: WinMatrix | None) -> ArenaCoverage:
-    group = scored.group
-    parts = () if group is None else (group.compared, group.ranked, group.rated)
-    sizes = [len(part) for part in parts] or [0, 0, 0]
-    prompts = np.unique(np.concatenate([part.prompt for part in parts])) if parts else np.zeros(0)
-    generators = 0 if matrix is None else len(matrix.generators)
-    return ArenaCoverage(
-        comparisons=sizes[0],
-        rankings=sizes[1],
-        ratings=sizes[2],
-        unused=scored.part.unused,
-        both_bad=0 if group is None else group.both_bad,
-        repeats=0 if group is None else group.repeats,
-        same=0 if group is None else group.same,
-        generators=generators if group is None else group.items,
-        pairs_met=0 if matrix is None else len(matrix.duels),
-        pairs=generators * (generators - 1) // 2,
-        prompts=int((prompts >= 0).sum()),
-        raters=_rater_kinds(study, np.zeros(0, np.int64) if group is None else group.raters),
-    )
+    return win_matrix(place[a], place[b], duels.outcome, prompts, rows, fitted, level=level)
 
 
 def _rater_kinds(study: Study, raters: np.ndarray) -> RaterKinds:
@@ -268,10 +254,7 @@ def _rater_kinds(study: Study, raters: np.ndarray) -> RaterKinds:
         kinds = [kind or "person" for kind in table.column("kind").cast(pa.string()).to_pylist()]
     here = [kinds[rater] for rater in raters.tolist()]
     return RaterKinds(
-        people=here.count("person"),
-        crowds=here.count("crowd"),
-        models=here.count("model"),
-        simulated=study.simulated,
+        people=here.count("person"), crowds=here.count("crowd"), models=here.count("model"), simulated=study.simulated
     )
 
 
@@ -285,47 +268,37 @@ def _routing(
     jobs: list[RoutingJob] = []
     for category in dict.fromkeys(board.category for board in boards):
         here = {board.criterion: (board, fits.get(n)) for n, board in enumerate(boards) if board.category == category}
-        known = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
+        fitted = {criterion: fit for criterion, (_, fit) in here.items() if fit is not None}
         alike = {criterion: 1.0 for criterion, (board, _) in here.items() if board.scale == LOGIT}
-        wanted = [(ALIKE, alike)] if len(alike) > 1 else []
-        wanted += [(WEIGHED, dict(weights))] if weights else []
+        weightings = [(ALIKE, alike)] if len(alike) > 1 else []
+        weightings += [(WEIGHED, dict(weights))] if weights else []
         jobs += [
-            weighted_job(name, shares, category, known, level=settings.level, seed=settings.seed)
-            for name, shares in wanted
+            weighted_job(name, shares, category, fitted, level=settings.level, seed=settings.seed)
+            for name, shares in weightings
         ]
-        jobs += [_single_job(board, fit, settings.level) for board, fit in here.values()]
+        for board, fit in here.values():
+            first = [place.generator for place in board.places[:2]]
+            jobs.append(
+                RoutingJob(
+                    name=board.name,
+                    weights={board.criterion: 1.0},
+                    category=board.category,
+                    candidates=tuple(
+                        RoutingCandidate(**{name: getattr(place, name) for name in RoutingCandidate.model_fields})
+                        for place in board.places
+                    ),
+                    recommended=first[0] if first else None,
+                    best=tuple(place.generator for place in board.places if place.tier in (1, None)),
+                    margin=fit.lead(first[0], first[1], settings.level)
+                    if fit is not None and len(first) == 2
+                    else None,
+                    reason=board.reason,
+                )
+            )
     return RoutingTable(jobs=tuple(jobs))
 
 
-def _single_job(board: ArenaBoard, fit: BoardFit | None, level: float) -> RoutingJob:
-    """One criterion alone: its board."""
-    first = [place.generator for place in board.places[:2]]
-    return RoutingJob(
-        name=board.name,
-        weights={board.criterion: 1.0},
-        category=board.category,
-        candidates=tuple(
-            RoutingCandidate(
-                generator=place.generator,
-                score=place.score,
-                rank=place.rank,
-                rank_low=place.rank_low,
-                rank_high=place.rank_high,
-                tier=place.tier,
-                error=place.error,
-            )
-            for place in board.places
-        ),
-        recommended=first[0] if first else None,
-        best=tuple(place.generator for place in board.places if place.tier in (1, None)),
-        margin=fit.lead(first[0], first[1], level) if fit is not None and len(first) == 2 else None,
-        reason=board.reason,
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# One part of a study as a board's scores; and all boards fitted again without each block of prompts, at once.
-# --------------------------------------------------------------------------------------------------
+# -- scores of one part, and refits of all boards without each block of prompts ----------------------------------------
 
 LOGIT = "logit"
 
@@ -360,15 +333,14 @@ def score_part(part: StudyPart, settings: FuseSettings, progress: Callable[[str]
     try:
         report = fuse_study(part.study, fuse, criteria=[part.criterion], progress=progress)
     except (StatsError, DesignError) as error:
-        return BoardScores(part, fuse, group, None, _told(error))
+        parts = [error.needed, f"found {error.found}" if error.found else "", error.remedy or ""]
+        told = "; ".join(part for part in parts if part)
+        return BoardScores(part, fuse, group, None, told)
     assert group is not None  # what is scored has a group
-    return BoardScores(part, fuse, _members_with_score(group, report), report, None)
-
-
-def _told(error: StatsError | DesignError) -> str:
-    """An error as one line; where it happened is known."""
-    parts = [error.needed, f"found {error.found}" if error.found else "", error.remedy or ""]
-    return "; ".join(part for part in parts if part)
+    scored = {row.generator for row in report.scores}
+    has_score = np.array([member in scored for member in group.members])
+    members_with_score = group if has_score.all() else group.among(has_score)
+    return BoardScores(part, fuse, members_with_score, report, None)
 
 
 def _method(part: StudyPart, settings: FuseSettings) -> str:
@@ -380,43 +352,43 @@ def _method(part: StudyPart, settings: FuseSettings) -> str:
     return "davidson" if tied.any() and not tied.all() else "bradley-terry"
 
 
-def _members_with_score(group: FuseGroup, report: FuseReport) -> FuseGroup:
-    """The group with the generators that have a score."""
-    scored = {row.generator for row in report.scores}
-    kept = np.array([member in scored for member in group.members])
-    return group if kept.all() else group.among(kept)
-
-
 # -- all boards at once ------------------------------------------------------------------------------------------------
 
 
 def joint_fits(scored: Sequence[BoardScores], *, seed: int, progress: Callable[[str], None]) -> dict[int, BoardFit]:
     """The boards in logits by their place in `scored`, with how those of a category move together."""
-    made: dict[int, BoardFit] = {}
-    for category in dict.fromkeys(one.part.category for one in scored):
-        places = [n for n, one in enumerate(scored) if one.part.category == category and one.is_logit]
+    fits_by_place: dict[int, BoardFit] = {}
+    for category in dict.fromkeys(board_scores.part.category for board_scores in scored):
+        places = [
+            n
+            for n, board_scores in enumerate(scored)
+            if board_scores.part.category == category and board_scores.is_logit
+        ]
         if places:
-            fits = _moved_together([scored[place] for place in places], seed, progress)
-            made |= dict(zip(places, fits))
-    return made
+            fits = _refit_without_blocks([scored[place] for place in places], seed, progress)
+            fits_by_place |= dict(zip(places, fits))
+    return fits_by_place
 
 
-def _moved_together(ones: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
+def _refit_without_blocks(scores: Sequence[BoardScores], seed: int, progress: Callable[[str], None]) -> list[BoardFit]:
     """Boards fitted again without each block of clusters, the same blocks for all."""
-    groups = [one.group for one in ones if one.group is not None]  # all: each has a report
-    cluster = _cluster(ones)
-    whole = [fit_group(group, one.method, one.fuse, cluster, errors=False) for one, group in zip(ones, groups)]
+    groups = [board_scores.group for board_scores in scores if board_scores.group is not None]  # all: each has a report
+    cluster = _cluster(scores)
+    whole = [
+        fit_group(group, board_scores.method, board_scores.fuse, cluster, errors=False)
+        for board_scores, group in zip(scores, groups)
+    ]
 
     def refit(without: Mapping[int, FuseGroup]) -> Floats:
         progress(f"all boards without a block of {cluster}s")
         latents = [fit.latent for fit in whole]
         for place, group in without.items():
-            latents[place] = _refitted(ones[place], whole[place], group, cluster)
+            latents[place] = _refit(scores[place], whole[place], group, cluster)
         return np.concatenate(latents)
 
     try:
         spreads = jackknife(groups, cluster, refit, rng=np.random.default_rng([seed, 1]))
-        deviations = [one.deviations for one in spreads]
+        deviations = [board_scores.deviations for board_scores in spreads]
     except TooFew:
         deviations = [np.full((1, sum(len(fit.latent) for fit in whole)), np.nan)]
     ends = np.cumsum([0, *(len(fit.latent) for fit in whole)])
@@ -426,21 +398,21 @@ def _moved_together(ones: Sequence[BoardScores], seed: int, progress: Callable[[
     ]
 
 
-def _refitted(one: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
+def _refit(board_scores: BoardScores, whole: GroupFit, group: FuseGroup, cluster: Cluster) -> Floats:
     """The scores with only the answers of `group`; NaN where they identify none."""
-    if not count_judgments(group, one.method):
+    if not count_judgments(group, board_scores.method):
         return np.full(group.items, np.nan)
     if whole.pairs is not None:
         return step_pairs(whole, group)
     try:
-        return fit_group(group, one.method, one.fuse, cluster, errors=False).latent
+        return fit_group(group, board_scores.method, board_scores.fuse, cluster, errors=False).latent
     except StatsError:
         return np.full(group.items, np.nan)
 
 
 def _cluster(scored: Sequence[BoardScores]) -> Cluster:
     """What all boards can leave out: what every board's intervals are over, else the least that all allow."""
-    used = {one.report.cluster for one in scored if one.report is not None}
+    used = {board_scores.report.cluster for board_scores in scored if board_scores.report is not None}
     if used == {"both"}:
         return "both"
     return "prompt" if used <= {"prompt", "both"} else "rater" if used <= {"rater", "both"} else "answer"

@@ -1,10 +1,31 @@
-"""One axis of one entry as a column over prompts, and how a suite makes figures of it."""
+"""The axes of an entry: Capability, EPS, and how a suite makes figures of them.
+
+Capability. The rule of a point's route (`salon.study.point.agreed`) decides each point of each picture twice: once
+with every missing answer taken as FAIL, once as PASS. If both agree, the point is settled; otherwise it is open.
+
+    holds          the rule says PASS with open answers as FAIL
+    may hold       the rule says PASS with open answers as PASS
+    a picture      passes if all its points hold (`passes = "all"`), or counts with the share of points that hold
+
+A missing picture fails every point, and an unreadable answer is not a PASS. Removing a picture or an answer therefore
+never raises a number.
+
+EPS: how often a picture would be preferred to the frozen reference of its prompt.
+
+    EPS = 100 mean over eligible prompts p, mean over pictures k of p, of P(k preferred to the reference of p)
+    P   = s(mu_k - mu_ref(p)),  s(x) = 1/(1 + e^-x)                    as ImageBench, sigma dropped
+    P   = E[s(z)], z ~ N(mu_k - mu_ref, sigma_k^2 + sigma_ref^2)       `integrate`, as HPSv3 defines its logits
+
+P is exactly 1/2 for a picture at the reference under both formulas. P = 0 for a missing picture and for one that could
+not be scored. A picture that is not scored yet has P = 0, and 1 at best. EPS needs a scorer whose card declares logits,
+and only scores by the scorer of the frozen reference can be compared with it.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, TypedDict, get_args
+from typing import Literal, get_args
 
 import numpy as np
 import pyarrow as pa
@@ -79,25 +100,13 @@ def percent(estimate: Estimate) -> Estimate:
     return estimate.transform(lambda end: round(100 * end, DIGITS))
 
 
-# --------------------------------------------------------------------------------------------------
-# Capability: what the judges of every route say of every point of every picture.
-#
-# A point of a picture is settled twice, by the rule of its route (`salon.study.answers.agreed`): once with every answer
-# that is not there yet taken as FAIL, once as PASS. What holds both times is settled; the rest is open.
-#
-#     holds          the rule says PASS with open answers as FAIL
-#     may hold       the rule says PASS with open answers as PASS
-#     a picture      passes where all its points hold (`passes = "all"`), or counts with the share that do
-#
-# A missing picture fails every point; an answer that could not be read is no PASS. So taking away a picture or an
-# answer never raises anything.
-# --------------------------------------------------------------------------------------------------
+# -- Capability --------------------------------------------------------------------------------------------------------
 
-Said = Literal["pass", "fail", "unread"]
+AnswerWord = Literal["pass", "fail", "unread"]
 Status = Literal["pass", "fail", "unread", "open"]
-Answers = dict[tuple[str, str, str], Said]
+Answers = dict[tuple[str, str, str], AnswerWord]
 """(item, point, judge) -> what was said."""
-_MEANS: dict[Said, bool | None] = {"pass": True, "fail": False, "unread": None}
+_MEANS: dict[AnswerWord, bool | None] = {"pass": True, "fail": False, "unread": None}
 
 
 @dataclass(frozen=True)
@@ -108,9 +117,9 @@ class SettledPicture:
     points: dict[str, Status]
     may_hold: int
     """Points that hold if every open answer is PASS."""
-    said: dict[str, dict[str, str]]
+    replies: dict[str, dict[str, str]]
     """By point and judge; judges that were not asked, or have not answered, are not there."""
-    asked: int
+    expected: int
     """Answers wanted, of a picture that is there."""
     share: bool
     """Whether the picture counts with the share of its points."""
@@ -140,17 +149,19 @@ def index_answers(answers: pa.Table, pictures: Sequence[EntryPicture], points: I
         if name not in answers.column_names:
             raise BadColumns.missing(name, answers.column_names, where="answers")
     items, ids = {picture.item for picture in pictures}, {point.id for point in points}
-    found: Answers = {}
-    for item, point, judge, said in zip(*(answers.column(name).to_pylist() for name in ANSWERS.names[:4]), strict=True):
+    by_key: Answers = {}
+    for item, point, judge, verdict in zip(
+        *(answers.column(name).to_pylist() for name in ANSWERS.names[:4]), strict=True
+    ):
         where = f"judge {judge!r} on point {point!r} of item {item!r}"
         if item not in items or point not in ids:
             raise UnknownReference("answers are about the entry's pictures and the suite's points", found=where)
-        if said not in get_args(Said):
-            raise BadValue("an answer is pass, fail or unread", found=repr(said), where=where)
-        if (item, point, judge) in found:
+        if verdict not in get_args(AnswerWord):
+            raise BadValue("an answer is pass, fail or unread", found=repr(verdict), where=where)
+        if (item, point, judge) in by_key:
             raise ConflictingJudgment("one answer of every judge to every point", found="two", where=where)
-        found[item, point, judge] = said
-    return found
+        by_key[item, point, judge] = verdict
+    return by_key
 
 
 def settle_points(suite: Suite, answers: Answers, pictures: Sequence[EntryPicture]) -> list[SettledPicture]:
@@ -172,36 +183,30 @@ def judges_by_point(suite: Suite) -> dict[str, tuple[str, ...]]:
 
 def capability_coverage(settled: Sequence[SettledPicture]) -> Coverage:
     """What Capability rests on."""
-    said = [word for one in settled for by_judge in one.said.values() for word in by_judge.values()]
-    asked, unread = sum(one.asked for one in settled), said.count("unread")
+    verdicts = [word for picture in settled for by_judge in picture.replies.values() for word in by_judge.values()]
+    expected, unread = sum(picture.expected for picture in settled), verdicts.count("unread")
     return Coverage(
         wanted=len(settled),
-        made=sum(has_image(one.picture) for one in settled),
-        asked=asked,
-        given=len(said) - unread,
+        made=sum(has_image(picture.picture) for picture in settled),
+        asked=expected,
+        given=len(verdicts) - unread,
         unread=unread,
-        open=asked - len(said),
+        open=expected - len(verdicts),
     )
 
 
 def _settle(
     suite: Suite, answers: Answers, pictures: Sequence[EntryPicture], routes: Sequence[Route]
 ) -> list[SettledPicture]:
-    by_prompt = _points_of(suite)
-    route = {point.id: find_route(point, routes) for point in suite.points}
-    return [_picture(picture, by_prompt[picture.prompt], route, answers, suite) for picture in pictures]
-
-
-def _points_of(suite: Suite) -> dict[str, list[Point]]:
-    """The points of every prompt; those without a prompt belong to all."""
-    by_prompt: dict[str, list[Point]] = {one.prompt.id: [] for one in suite.prompts}
-    for point in suite.points:
-        for prompt in by_prompt if point.prompt is None else [point.prompt]:
-            by_prompt[prompt].append(point)
-    empty = [prompt for prompt, points in by_prompt.items() if not points]
+    points_by_prompt: dict[str, list[Point]] = {suite_prompt.id: [] for suite_prompt in suite.prompts}
+    for suite_point in suite.points:
+        for prompt in points_by_prompt if suite_point.prompt is None else [suite_point.prompt]:
+            points_by_prompt[prompt].append(suite_point)
+    empty = [prompt for prompt, points in points_by_prompt.items() if not points]
     if empty:
         raise TooFew("every prompt needs a point", found=f"{len(empty)} without, the first {empty[0]!r}")
-    return by_prompt
+    route = {point.id: find_route(point, routes) for point in suite.points}
+    return [_picture(picture, points_by_prompt[picture.prompt], route, answers, suite) for picture in pictures]
 
 
 def _picture(
@@ -210,46 +215,41 @@ def _picture(
     share = suite.card.passes == "share"
     if not has_image(picture):
         return SettledPicture(picture, {point.id: "fail" for point in points}, 0, {}, 0, share)
-    said = {point.id: _said(picture.item, point.id, route[point.id], answers) for point in points}
-    states = {point.id: _status(said[point.id], route[point.id]) for point in points}
+    verdicts = {
+        point.id: (
+            {
+                judge: answers[picture.item, point.id, judge]
+                for judge in route[point.id].judges
+                if (picture.item, point.id, judge) in answers
+            }
+        )
+        for point in points
+    }
+    states = {point.id: _status(verdicts[point.id], route[point.id]) for point in points}
     return SettledPicture(
         picture=picture,
         points=states,
         may_hold=sum(status in ("pass", "open") for status in states.values()),
-        said={point: dict(by_judge) for point, by_judge in said.items()},
-        asked=sum(len(route[point.id].judges) for point in points),
+        replies={point: dict(by_judge) for point, by_judge in verdicts.items()},
+        expected=sum(len(route[point.id].judges) for point in points),
         share=share,
     )
 
 
-def _said(item: str, point: str, route: Route, answers: Answers) -> dict[str, Said]:
-    return {judge: answers[item, point, judge] for judge in route.judges if (item, point, judge) in answers}
-
-
-def _status(said: Mapping[str, Said], route: Route) -> Status:
+def _status(verdicts: Mapping[str, AnswerWord], route: Route) -> Status:
     """What the judges say together, whatever the open answers turn out to be; else open. A split is no PASS."""
     worst, best = (
-        agreed([_MEANS[said[judge]] if judge in said else opened for judge in route.judges], route.rule)
+        agreed([_MEANS[verdicts[judge]] if judge in verdicts else opened for judge in route.judges], route.rule)
         for opened in (False, True)
     )
     if worst is True:
         return "pass"
     if best is True:
         return "open"
-    return "unread" if best is None and "unread" in said.values() else "fail"
+    return "unread" if best is None and "unread" in verdicts.values() else "fail"
 
 
-# --------------------------------------------------------------------------------------------------
-# EPS: how often a picture would be preferred to the frozen reference of its prompt.
-#
-#     EPS = 100 mean over eligible prompts p, mean over pictures k of p, of P(k preferred to the reference of p)
-#     P   = s(mu_k - mu_ref(p)),  s(x) = 1/(1 + e^-x)                    as ImageBench, sigma dropped
-#     P   = E[s(z)], z ~ N(mu_k - mu_ref, sigma_k^2 + sigma_ref^2)       `integrate`, as HPSv3 defines its logits
-#
-# P is exactly 1/2 for a picture at the reference, under both. A missing picture and one that could not be scored have
-# P = 0; one not scored yet has P = 0, and 1 at best. Only scorers whose card declares logits have such a P, and only
-# scores by the very scorer the reference was frozen with can be compared with it.
-# --------------------------------------------------------------------------------------------------
+# -- EPS ---------------------------------------------------------------------------------------------------------------
 
 CHANCE_DIGITS = 12
 """Chances are published to so many digits: the last ones of a logistic function differ between machines."""
@@ -285,17 +285,31 @@ def index_logits(logits: pa.Table, suite: Suite, pictures: Sequence[EntryPicture
         if name not in logits.column_names:
             raise BadColumns.missing(name, logits.column_names, where="scores")
     items, columns = {picture.item for picture in pictures}, {rule.id for rule in suite.card.preferences}
-    found: Logits = {}
+    by_key: Logits = {}
     for row in logits.select(LOGITS.names).to_pylist():
         key = row["preference"], row["item"]
         where = f"column {key[0]!r}, item {key[1]!r}"
         if key[1] not in items or key[0] not in columns:
             raise UnknownReference("scores are of the entry's pictures, in the suite's columns", found=where)
-        if key in found:
+        if key in by_key:
             raise ConflictingJudgment("one score of every picture in a column", found="two", where=where)
-        found[key] = _logit(row, where)
-    _one_scorer(found)
-    return found
+        value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
+        if (value is None) == (unscored is None):
+            raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
+        if value is not None and not abs(value) <= FARTHEST:
+            raise BadValue(f"a logit is a finite number, {FARTHEST:g} at most", found=value, where=where)
+        if sigma is not None and not 0 <= sigma <= FARTHEST:
+            raise BadValue(f"a sigma is a finite number from 0 up, {FARTHEST:g} at most", found=sigma, where=where)
+        by_key[key] = Logit(value, sigma, row["scorer"])
+    first: dict[str, str | None] = {}
+    for (column, item), logit in by_key.items():
+        if first.setdefault(column, logit.scorer) != logit.scorer:
+            raise DesignError(
+                "one scorer for all pictures of a column",
+                found=f"{first[column]} and {logit.scorer}",
+                where=f"column {column!r}, item {item!r}",
+            )
+    return by_key
 
 
 def eps_column(
@@ -303,12 +317,23 @@ def eps_column(
 ) -> EpsColumn:
     """One column against its frozen reference."""
     check_scorer(reference, logits)
-    points = _reference_points(suite, reference)
+    reference_points = {point.prompt: point for point in reference.points}
+    counted_prompts = [suite_prompt.id for suite_prompt in suite.prompts if suite.tag_of(suite_prompt.id).eps]
+    lacking = [prompt for prompt in counted_prompts if prompt not in reference_points]
+    if lacking:
+        raise UnknownReference(
+            "a reference for every prompt that EPS counts is needed",
+            found=f"none for {len(lacking)} prompts, the first {lacking[0]!r}",
+            where=f"column {reference.id!r}",
+        )
     eligible = tuple(picture for picture in pictures if suite.tag_of(picture.prompt).eps)
     scored = [logits.get((rule.id, picture.item)) if has_image(picture) else None for picture in eligible]
-    wins = _wins(scored, [points[picture.prompt] for picture in eligible], suite.card.integrate)
-    opened = [one is None and has_image(picture) for one, picture in zip(scored, eligible, strict=True)]
-    made, given = sum(map(has_image, eligible)), sum(one is not None and one.value is not None for one in scored)
+    wins = _wins(scored, [reference_points[picture.prompt] for picture in eligible], suite.card.integrate)
+    opened = [logit is None and has_image(picture) for logit, picture in zip(scored, eligible, strict=True)]
+    picture_count, scored_count = (
+        sum(map(has_image, eligible)),
+        sum(logit is not None and logit.value is not None for logit in scored),
+    )
     return EpsColumn(
         rule=rule,
         pictures=eligible,
@@ -316,10 +341,10 @@ def eps_column(
         wins_at_best=tuple(1.0 if is_open else win for win, is_open in zip(wins, opened, strict=True)),
         coverage=Coverage(
             wanted=len(eligible),
-            made=made,
-            asked=made,
-            given=given,
-            unread=made - given - sum(opened),
+            made=picture_count,
+            asked=picture_count,
+            given=scored_count,
+            unread=picture_count - scored_count - sum(opened),
             open=sum(opened),
         ),
     )
@@ -337,7 +362,7 @@ def column_reference(suite: Suite, rule: PreferenceRule) -> PreferenceReference 
             where=f"{suite.card.name}/{suite.card.version}",
             remedy="freeze a reference for these prompts, as a new version of the suite",
         )
-    return next((one for one in suite.reference.preferences if one.id == rule.id), None)
+    return next((candidate for candidate in suite.reference.preferences if candidate.id == rule.id), None)
 
 
 def check_scorer(reference: PreferenceReference, logits: Logits) -> None:
@@ -364,59 +389,26 @@ def require_logits(name: str, card: ScorerCard) -> None:
         )
 
 
-class _LogitRow(TypedDict):
-    """A row of `scores.parquet`."""
-
-    value: float | None
-    sigma: float | None
-    unscored: str | None
-    scorer: str | None
-
-
-def _logit(row: _LogitRow, where: str) -> Logit:
-    value, sigma, unscored = row["value"], row["sigma"], row["unscored"]
-    if (value is None) == (unscored is None):
-        raise BadValue("a score has a value or a reason for having none", found=dict(row), where=where)
-    if value is not None and not abs(value) <= FARTHEST:
-        raise BadValue(f"a logit is a finite number, {FARTHEST:g} at most", found=value, where=where)
-    if sigma is not None and not 0 <= sigma <= FARTHEST:
-        raise BadValue(f"a sigma is a finite number from 0 up, {FARTHEST:g} at most", found=sigma, where=where)
-    return Logit(value, sigma, row["scorer"])
-
-
-def _one_scorer(logits: Logits) -> None:
-    first: dict[str, str | None] = {}
-    for (column, item), logit in logits.items():
-        if first.setdefault(column, logit.scorer) != logit.scorer:
-            raise DesignError(
-                "one scorer for all pictures of a column",
-                found=f"{first[column]} and {logit.scorer}",
-                where=f"column {column!r}, item {item!r}",
-            )
-
-
-def _reference_points(suite: Suite, reference: PreferenceReference) -> dict[str, ReferencePoint]:
-    points = {point.prompt: point for point in reference.points}
-    counted = [one.prompt.id for one in suite.prompts if suite.tag_of(one.prompt.id).eps]
-    lacking = [prompt for prompt in counted if prompt not in points]
-    if lacking:
-        raise UnknownReference(
-            "a reference for every prompt that EPS counts is needed",
-            found=f"none for {len(lacking)} prompts, the first {lacking[0]!r}",
-            where=f"column {reference.id!r}",
-        )
-    return points
-
-
 def _wins(scored: Sequence[Logit | None], points: Sequence[ReferencePoint], integrate: bool) -> list[float]:
     there = [
-        (place, one, one.value - points[place].value)
-        for place, one in enumerate(scored)
-        if one is not None and one.value is not None
+        (place, logit, logit.value - points[place].value)
+        for place, logit in enumerate(scored)
+        if logit is not None and logit.value is not None
     ]
     apart = np.array([gap for _, _, gap in there])
     if integrate:
-        chances = integrated_chance(apart, [_spread(one, points[place]) for place, one, _ in there])
+        spreads = []
+        for place, logit, _ in there:
+            point = points[place]
+            if logit.sigma is None or point.sigma is None:
+                raise DesignError(
+                    "an integrated EPS needs sigma of every picture and of the reference",
+                    found="a score without sigma" if logit.sigma is None else "a reference without sigma",
+                    where=f"prompt {point.prompt!r}",
+                    remedy="take a scorer that states sigma, or set integrate = false in suite.toml",
+                )
+            spreads.append(float(np.hypot(logit.sigma, point.sigma)))
+        chances = integrated_chance(apart, spreads)
     else:
         chances = expit(apart)
     wins = [0.0] * len(scored)
@@ -431,14 +423,3 @@ def integrated_chance(apart: np.ndarray, spread: Sequence[float]) -> np.ndarray:
         return apart
     above = win_chance(np.abs(apart), np.asarray(spread))
     return np.where(apart == 0, 0.5, np.where(apart > 0, above, 1 - above))
-
-
-def _spread(logit: Logit, point: ReferencePoint) -> float:
-    if logit.sigma is None or point.sigma is None:
-        raise DesignError(
-            "an integrated EPS needs sigma of every picture and of the reference",
-            found="a score without sigma" if logit.sigma is None else "a reference without sigma",
-            where=f"prompt {point.prompt!r}",
-            remedy="take a scorer that states sigma, or set integrate = false in suite.toml",
-        )
-    return float(np.hypot(logit.sigma, point.sigma))

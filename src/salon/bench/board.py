@@ -100,14 +100,14 @@ class Board:
 
     def entry(self, name: str) -> Entry:
         """One of its entries."""
-        for one in self.entries:
-            if one.name == name:
-                return one
+        for entry in self.entries:
+            if entry.name == name:
+                return entry
         raise UnknownReference(
             "an entry of the board is needed",
             found=repr(name),
             where=str(self.folder),
-            remedy="one of " + (", ".join(one.name for one in self.entries) or "none: the board is empty"),
+            remedy="one of " + (", ".join(entry.name for entry in self.entries) or "none: the board is empty"),
         )
 
 
@@ -124,10 +124,10 @@ def new_board(folder: Path, suite: Suite, *, name: str | None = None) -> Board:
     home = folder.resolve()
     with whole_folder(home) as new:
         if home.exists() and (not home.is_dir() or any(home.iterdir())):
-            found = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
-            raise BadFile("a new folder is needed for a board", found=found, where=str(folder))
-        made = save_suite(replace(suite, frozen=True), new / SUITE)
-        card = BoardCard(name=name or default_name(home), suite=made.hash)
+            place = "a board" if is_board(home) else "a folder with other files" if home.is_dir() else "a file"
+            raise BadFile("a new folder is needed for a board", found=place, where=str(folder))
+        frozen_suite = save_suite(replace(suite, frozen=True), new / SUITE)
+        card = BoardCard(name=name or default_name(home), suite=frozen_suite.hash)
         write_json(new / CARD, card, indent=1)
         (new / ENTRIES).mkdir()
     return open_board(home)
@@ -137,8 +137,8 @@ def open_board(folder: Path, *, private: Path | None = None) -> Board:
     """The board in `folder`; BadFile when its suite is not the one it was made with."""
     home = present_folder(Path(folder))
     if not (home / CARD).is_file():
-        found = "a folder without a board.json" if home.is_dir() else "nothing there"
-        raise BadFile("a board is needed", found=found, where=str(folder), remedy="salon bench run makes one")
+        place = "a folder without a board.json" if home.is_dir() else "nothing there"
+        raise BadFile("a board is needed", found=place, where=str(folder), remedy="salon bench run makes one")
     card = BoardCard.parse(read_json(home / CARD), where=str(home / CARD))
     suite = open_suite(home / SUITE, private=private)
     if suite.hash != card.suite:
@@ -146,9 +146,9 @@ def open_board(folder: Path, *, private: Path | None = None) -> Board:
             f"the board's suite with the hash {card.suite[:16]} is needed", found=suite.hash[:16], where=str(home)
         )
     places = sorted(path for path in (home / ENTRIES).glob("[!.]*") if path.is_dir())
-    done = [path for path in places if (path / entry_names.CARD).is_file()]
-    entries = tuple(sorted((_own_entry(path, suite) for path in done), key=lambda one: one.name))
-    return Board(home, card, suite, entries, tuple(path.name for path in places if path not in done))
+    finished = [path for path in places if (path / entry_names.CARD).is_file()]
+    entries = tuple(sorted((_own_entry(path, suite) for path in finished), key=lambda entry: entry.name))
+    return Board(home, card, suite, entries, tuple(path.name for path in places if path not in finished))
 
 
 def _own_entry(folder: Path, suite: Suite) -> Entry:
@@ -175,23 +175,23 @@ def entry_folder(board: Board, name: str) -> Path:
 def folder_name(name: str) -> str:
     """A name as a folder on any system; two names that become one folder are one name to a board."""
     plain = unicodedata.normalize("NFKC", name).casefold()
-    made = re.sub(r"[^\w.+@=-]+", "-", plain).strip("-.")
-    if not made:
+    readable = re.sub(r"[^\w.+@=-]+", "-", plain).strip("-.")
+    if not readable:
         raise BadValue("a name with a letter or a digit is needed", found=repr(name))
-    if len(made.encode()) <= LONGEST:
-        return made
-    return f"{made[: LONGEST // 5]}-{hashlib.sha256(made.encode()).hexdigest()[:12]}"
+    if len(readable.encode()) <= LONGEST:
+        return readable
+    return f"{readable[: LONGEST // 5]}-{hashlib.sha256(readable.encode()).hexdigest()[:12]}"
 
 
 def check_new_name(board: Board, name: str) -> None:
     """BadValue where the board has an entry of that name, however it is written."""
-    taken = {folder_name(one.name): one for one in board.entries}
-    other = taken.get(folder_name(name))
-    if other is not None:
-        state = ", which was retracted" if other.retracted else ""
+    entries_by_folder = {folder_name(entry.name): entry for entry in board.entries}
+    existing = entries_by_folder.get(folder_name(name))
+    if existing is not None:
+        state = ", which was retracted" if existing.retracted else ""
         raise BadValue(
             "every entry of a board has a name of its own",
-            found=f"{name!r}; the board has {other.name!r}{state}",
+            found=f"{name!r}; the board has {existing.name!r}{state}",
             where=str(board.folder),
             remedy="choose another --name: what was published stays",
         )
@@ -199,10 +199,10 @@ def check_new_name(board: Board, name: str) -> None:
 
 def published_results(board: Board) -> list[EntryResult]:
     """Results of the entries that are complete and not retracted, in the order of their names."""
-    shown = [one for one in board.entries if one.retracted is None]
-    folders = [entry_folder(board, one.name) for one in shown]
-    found = [read_checked_result(folder) for folder in folders if read_published(folder) is not None]
-    return [result for result in found if result is not None]
+    current = [entry for entry in board.entries if entry.retracted is None]
+    folders = [entry_folder(board, entry.name) for entry in current]
+    results = [read_checked_result(folder) for folder in folders if read_published(folder) is not None]
+    return [result for result in results if result is not None]
 
 
 def retract(board: Board, name: str, reason: str, *, at: datetime | None = None) -> Entry:
@@ -213,9 +213,9 @@ def retract(board: Board, name: str, reason: str, *, at: datetime | None = None)
     with _card_in_turn(board, name) as entry:
         if entry.retracted is not None:
             raise BadValue("an entry is retracted once", found=f"retracted: {entry.retracted.reason}", where=name)
-        taken = entry.model_copy(update={"retracted": Retraction(reason=reason.strip(), at=when)})
-        write_entry(entry_folder(board, name), taken)
-    return taken
+        retracted = entry.model_copy(update={"retracted": Retraction(reason=reason.strip(), at=when)})
+        write_entry(entry_folder(board, name), retracted)
+    return retracted
 
 
 def restore(board: Board, name: str) -> Entry:
@@ -230,7 +230,7 @@ def restore(board: Board, name: str) -> Entry:
 
 @contextmanager
 def _card_in_turn(board: Board, name: str) -> Iterator[Entry]:
-    """An entry's card as it stands now, perhaps newer than the board was read; nobody else changes it meanwhile."""
+    """An entry's card as it stands now, perhaps newer than the board; locked while the block lasts."""
     folder = entry_folder(board, board.entry(name).name)
     with wait_turn(folder / entry_names.CARD):
         yield read_entry(folder)

@@ -1,7 +1,10 @@
-"""Bundles: an entry's card and pictures as one file to send, and the way onto a board.
+"""Bundles: an entry's card and pictures as one file to send, and adding it to a board.
 
-NAME.salon.zip holds entry.json, images/PROMPT__SEED.png and LICENCE.txt; no answers and no scores: whoever keeps a
-board asks its judges again. Two bundles of the same pictures and words are the same bytes.
+NAME.salon.zip holds entry.json, images/PROMPT__SEED.png and LICENCE.txt. It holds no answers and no scores: the keeper
+of a board asks its judges again. Two bundles of the same pictures and words are the same bytes.
+
+A bundle comes from a stranger. What it may hold is checked before anything is unpacked, and nothing is ever extracted
+under a name that the file chose.
 """
 
 from __future__ import annotations
@@ -45,18 +48,18 @@ _OWN = ("name", "title", "generator", "by", "link", "licence", "about")
 # -- packing -------------------------------------------------------------------------------------------------------
 
 
-def pack(brought: Submission, target: Path) -> Path:
+def pack(submission: Submission, target: Path) -> Path:
     """Write a bundle, whole; it appears when all pictures are in it."""
-    entry = brought.entry
+    entry = submission.entry
     with whole_file(target) as file, zipfile.ZipFile(file, "w", zipfile.ZIP_STORED) as bundle:
         _put(bundle, CARD, (json.dumps(entry.record(), ensure_ascii=False, indent=1) + "\n").encode())
         _put(bundle, LICENCE, licence_text(entry).encode())
         for picture in entry.pictures:
             if picture.image is not None:
-                _put(bundle, picture.image, brought.read(picture))
+                _put(bundle, picture.image, submission.read(picture))
         if file.tell() > MOST_IN_ALL or len(bundle.infolist()) > MOST_FILES:
-            found = f"{len(bundle.infolist()):,} files, {file.tell():,} bytes"
-            raise BadFile(f"a bundle has at most {MOST_FILES:,} files and {MOST_IN_ALL:,} bytes", found=found)
+            size = f"{len(bundle.infolist()):,} files, {file.tell():,} bytes"
+            raise BadFile(f"a bundle has at most {MOST_FILES:,} files and {MOST_IN_ALL:,} bytes", found=size)
     return target
 
 
@@ -95,7 +98,24 @@ def open_submission(
             bundle = stack.enter_context(BundleZip(place))
             own = _card(bundle)
             card: Entry | None = own
-            source = _bundle_source(bundle, own, suite)
+            check_prompts(own, suite, where=str(bundle.path))
+            there = [picture for picture in own.pictures if picture.image is not None]
+            stray = sorted({str(picture.image) for picture in there} ^ set(bundle.pictures))
+            if stray or len(there) != len(bundle.pictures):
+                raise BadFile(
+                    "a bundle holds exactly the pictures that its entry.json names, each once",
+                    found=f"{len(stray):,} on one side only: {first_few(stray)}"
+                    if stray
+                    else "one that is named twice",
+                    where=str(bundle.path),
+                )
+            source = SubmittedFiles(
+                where=str(bundle.path),
+                files={(picture.prompt, picture.seed): str(picture.image) for picture in there},
+                read=bundle.read,
+                hashes={(picture.prompt, picture.seed): picture.sha256 or "no hash" for picture in there},
+                exact=True,
+            )
         else:
             card = read_entry(place) if (place / CARD).is_file() else None
             source = submitted_files(place, suite)
@@ -117,47 +137,42 @@ def _card(bundle: BundleZip) -> Entry:
     return Entry.parse(parse_object(text, where), where=where)
 
 
-def _terms(place: Path, card: Entry | None, given: EntryTerms | None) -> EntryTerms:
+def _terms(place: Path, card: Entry | None, chosen: EntryTerms | None) -> EntryTerms:
     own = {} if card is None else {name: getattr(card, name) for name in _OWN}
-    said = {} if given is None else {name: value for name, value in given.record().items() if value}
-    if not own and "name" not in said:
+    values = {} if chosen is None else {name: value for name, value in chosen.record().items() if value}
+    if not own and "name" not in values:
         raise BadValue("a name for the entry is needed", found="none", where=str(place), remedy="add --name NAME")
-    return EntryTerms.parse(own | said)
-
-
-def _bundle_source(bundle: BundleZip, card: Entry, suite: Suite) -> SubmittedFiles:
-    check_prompts(card, suite, where=str(bundle.path))
-    there = [one for one in card.pictures if one.image is not None]
-    stray = sorted({str(one.image) for one in there} ^ set(bundle.pictures))
-    if stray or len(there) != len(bundle.pictures):
-        raise BadFile(
-            "a bundle holds exactly the pictures that its entry.json names, each once",
-            found=f"{len(stray):,} on one side only: {first_few(stray)}" if stray else "one that is named twice",
-            where=str(bundle.path),
-        )
-    return SubmittedFiles(
-        where=str(bundle.path),
-        files={(one.prompt, one.seed): str(one.image) for one in there},
-        read=bundle.read,
-        hashes={(one.prompt, one.seed): one.sha256 or "no hash" for one in there},
-        exact=True,
-    )
+    return EntryTerms.parse(own | values)
 
 
 # -- adding --------------------------------------------------------------------------------------------------------
 
 
-def add_entry(board: Board, brought: Submission) -> Path:
+def add_entry(board: Board, submission: Submission) -> Path:
     """A new entry of the board, whole or not at all: its pictures, its card, and its items as a study."""
-    entry = brought.entry
+    entry = submission.entry
     folder = entry_folder(board, entry.name)
     with _lock_entries(board):
         check_new_name(open_board(board.folder), entry.name)
         with whole_folder(folder) as new:
             for picture in entry.pictures:
                 if picture.image is not None:
-                    _write(new / picture.image, brought.read(picture))
-            _write_study(board.suite, entry, new)
+                    path = new / picture.image
+                    data = submission.read(picture)
+                    path.parent.mkdir(exist_ok=True)
+                    with whole_file(path) as file:
+                        file.write(data)
+            items = [
+                Item(id=picture.item, prompt=picture.prompt, generator=entry.name, image=picture.image)
+                for picture in entry.pictures
+                if picture.image is not None
+            ]
+            study = Study.build(
+                entry.name, [], tables={"prompts": [prompt.prompt for prompt in board.suite.prompts], "items": items}
+            )
+            write_metadata(new, Metadata.of(study))
+            for kind in study.counts:
+                write_table(kind, study.table(kind), new / f"{kind}.parquet")
             write_entry(new, entry)
     return folder
 
@@ -174,29 +189,7 @@ def _lock_entries(board: Board) -> Iterator[None]:
         yield
 
 
-def _write(path: Path, data: bytes) -> None:
-    path.parent.mkdir(exist_ok=True)
-    with whole_file(path) as file:
-        file.write(data)
-
-
-def _write_study(suite: Suite, entry: Entry, folder: Path) -> None:
-    """The entry's pictures as the items of a study, so that galleries, judges and scorers can work on it."""
-    items = [
-        Item(id=one.item, prompt=one.prompt, generator=entry.name, image=one.image)
-        for one in entry.pictures
-        if one.image is not None
-    ]
-    study = Study.build(entry.name, [], tables={"prompts": [one.prompt for one in suite.prompts], "items": items})
-    write_metadata(folder, Metadata.of(study))
-    for kind in study.counts:
-        write_table(kind, study.table(kind), folder / f"{kind}.parquet")
-
-
-# --------------------------------------------------------------------------------------------------
-# Reading a zip file from a stranger: what it may hold is known before anything of it is opened, and nothing is
-# ever extracted under a name that the file chose.
-# --------------------------------------------------------------------------------------------------
+# -- reading an untrusted zip file -------------------------------------------------------------------------------------
 
 CARD, LICENCE = "entry.json", "LICENCE.txt"
 MOST_FILES = 20_000
@@ -210,7 +203,7 @@ _END_BYTES, _LOCATOR_BYTES = 22, 20
 _ENTRY_BYTES = 46 + 512
 """The most that one file takes in the list of files: longer names and notes have no use here."""
 _ENCRYPTED = 0x1
-_TOLD = 3
+_MOST_LISTED = 3
 
 
 class BundleZip:
@@ -224,7 +217,7 @@ class BundleZip:
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise _bad(path, str(error)) from None
         try:
-            self.members = _checked(self._zip.infolist(), path)
+            self.members = _check_members(self._zip.infolist(), path)
         except BadFile:
             self._zip.close()
             raise
@@ -278,7 +271,7 @@ def _check_end(path: Path) -> None:
         raise _bad(path, f"a list of {files:,} files in {listed:,} bytes; at most {MOST_FILES:,} files are read")
 
 
-def _checked(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
+def _check_members(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
     files = [info for info in infos if not (info.is_dir() and info.filename == "images/")]
     twice = [name for name, count in Counter(info.filename.casefold() for info in files).items() if count > 1]
     if twice:
@@ -297,20 +290,20 @@ def _checked(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipI
 def _is_ours(info: zipfile.ZipInfo) -> bool:
     """A plain file of a known name, packed in a plain way: no links, no folders, nothing encrypted."""
     kind = stat.S_IFMT(info.external_attr >> 16)
-    known = info.filename in (CARD, LICENCE) or _PICTURE.fullmatch(info.filename) is not None
+    is_expected = info.filename in (CARD, LICENCE) or _PICTURE.fullmatch(info.filename) is not None
     plain = info.compress_type in (zipfile.ZIP_STORED, zipfile.ZIP_DEFLATED) and not info.flag_bits & _ENCRYPTED
-    return known and plain and kind in (0, stat.S_IFREG)
+    return is_expected and plain and kind in (0, stat.S_IFREG)
 
 
 def _some(names: list[str]) -> str:
-    more = f" and {len(names) - _TOLD:,} more" if len(names) > _TOLD else ""
-    return ", ".join(repr(name[:80]) for name in names[:_TOLD]) + more
+    more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(repr(name[:80]) for name in names[:_MOST_LISTED]) + more
 
 
-def _bad(path: Path, found: str) -> BadFile:
+def _bad(path: Path, problem: str) -> BadFile:
     return BadFile(
         "a bundle is needed: a zip file with entry.json and images/PROMPT__SEED.png",
-        found=found,
+        found=problem,
         where=str(path),
         remedy="salon bench pack makes one",
     )

@@ -1,28 +1,32 @@
-"""Why a number of an entry is not what it was: everything that decides it, compared prompt by prompt.
+"""Compare two boards, or two versions of one: what moved on each axis, by how much, and why.
 
-Only roots are named. Where the picture is another one, other answers and scores are what follows from it; where a point
-is asked in other words or of other judges, so are the answers to it.
+The change of a mean splits exactly into its prompts: prompt p adds v'(p) / n' - v(p) / n, where v is its value and n
+the number of prompts that count, before and after. Each share goes to what differs for that prompt. If several things
+differ, they share it.
+
+Only root causes are named. If the picture changed, new answers and scores follow from it; if a point has other words or
+other judges, so do the answers to it.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.bench.entry import AxisResult, Entry, EntryPicture, EntryResult, PictureResult
+from salon.bench.entry import AxisResult, Entry, EntryResult, PictureResult
 from salon.bench.suite import CAPABILITY, EPS, OVERALL, PreferenceReference, ReferencePoint, Suite
 from salon.stats.result import Estimate
-from salon.study.answers import Point, Route, find_route
+from salon.study.answers import Route, find_route
 from salon.study.nouns import Noun
 
 Cause = Literal[
     "picture", "answers", "scores", "prompt", "prompts", "points", "routes", "scorer", "reference", "rule", "unknown"
 ]
-_SHOWN = 12
+_MOST_LISTED = _HASH_DIGITS = 12
 
 
 class ChangeReason(Noun):
@@ -46,54 +50,78 @@ class BoardSide:
 # -- suites ------------------------------------------------------------------------------------------------------------
 
 
-def suite_reasons(one: Suite, other: Suite) -> list[ChangeReason]:
+def suite_reasons(before: Suite, after: Suite) -> list[ChangeReason]:
     """What differs between two suites, a sentence each; nothing for suites with the same hash."""
+    columns = list(dict.fromkeys(rule.id for suite in (before, after) for rule in suite.card.preferences))
     return [
-        *_prompt_lists(one, other),
-        *_point_lists(one, other),
-        *_tags(one, other),
-        *([ChangeReason(cause="routes", told="other routes of judges")] if one.routes != other.routes else []),
-        *axis_reasons(CAPABILITY, one, other),
-        *(reason for column in _columns(one, other) for reason in axis_reasons(column, one, other)),
-        *_references(one, other),
-        *_reported(one, other),
+        *_part_changes(before, after),
+        *([ChangeReason(cause="routes", told="other routes of judges")] if before.routes != after.routes else []),
+        *(reason for axis in (CAPABILITY, *columns) for reason in axis_reasons(axis, before, after)),
+        *_reference_changes(columns, before, after),
+        *(
+            ChangeReason(cause="rule", told=f"{name}: {getattr(before.card, name)} became {getattr(after.card, name)}")
+            for name in (
+                "weights",
+                "interval",
+                "level",
+                "draws",
+                "seed",
+            )  # they move no prompt, but intervals or Overall
+            if getattr(before.card, name) != getattr(after.card, name)
+        ),
     ]
 
 
-def axis_reasons(axis: str, one: Suite, other: Suite) -> list[ChangeReason]:
+def axis_reasons(axis: str, before: Suite, after: Suite) -> list[ChangeReason]:
     """What differs between two suites in how every prompt counts for an axis: Capability, or a column of EPS."""
-    return [*_rules(axis, one, other), *(_scorers(axis, one, other) if axis != CAPABILITY else ())]
-
-
-def _rules(axis: str, one: Suite, other: Suite) -> Iterator[ChangeReason]:
+    reasons = []
     metric = CAPABILITY if axis == CAPABILITY else EPS
-    versions = [suite.card.metrics.get(metric) for suite in (one, other)]
-    if versions[0] != versions[1]:
-        yield ChangeReason(cause="rule", told=f"{metric} is computed by version {versions[1]}, before by {versions[0]}")
-    if axis == CAPABILITY and one.card.passes != other.card.passes:
-        yield ChangeReason(
-            cause="rule", told=f"a picture passes by {other.card.passes!r}, before by {one.card.passes!r}"
-        )
-    if axis != CAPABILITY and one.card.integrate != other.card.integrate:
-        now = "integrates" if other.card.integrate else "does not integrate"
-        yield ChangeReason(cause="rule", told=f"EPS now {now} over the scorer's sigma")
+    old, new = (suite.card.metrics.get(metric) for suite in (before, after))
+    if old != new:
+        reasons.append(ChangeReason(cause="rule", told=f"{metric} is computed by version {new}, before by {old}"))
+    if axis == CAPABILITY:
+        if before.card.passes != after.card.passes:
+            message = f"a picture passes by {after.card.passes!r}, before by {before.card.passes!r}"
+            reasons.append(ChangeReason(cause="rule", told=message))
+        return reasons
+    if before.card.integrate != after.card.integrate:
+        now = "integrates" if after.card.integrate else "does not integrate"
+        reasons.append(ChangeReason(cause="rule", told=f"EPS now {now} over the scorer's sigma"))
+    was, now_reference = _reference(before, axis), _reference(after, axis)
+    if was and now_reference and was.signature != now_reference.signature:
+        message = f"{axis}: another scorer: {was.signature} became {now_reference.signature}"
+        reasons.append(ChangeReason(cause="scorer", told=message))
+    return reasons
 
 
-def _scorers(column: str, one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = _reference(one, column), _reference(other, column)
-    if before and after and before.signature != after.signature:
-        yield ChangeReason(
-            cause="scorer", told=f"{column}: another scorer: {before.signature} became {after.signature}"
-        )
+def _part_changes(old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    """Prompts, points and tags that are new, gone or changed."""
+    prompts, new_prompts = ({prompt.id: prompt for prompt in suite.prompts} for suite in (old_suite, new_suite))
+    points, new_points = ({(p.prompt, p.id): p for p in suite.points} for suite in (old_suite, new_suite))
+    tags, new_tags = ({tag.id: tag for tag in suite.tags} for suite in (old_suite, new_suite))
+    for ids, what in ((new_prompts.keys() - prompts.keys(), "new"), (prompts.keys() - new_prompts.keys(), "gone")):
+        if ids:
+            yield ChangeReason(cause="prompts", told=f"{len(ids):,} prompts are {what}: {_listed(ids)}")
+    if changed := [id for id in prompts.keys() & new_prompts.keys() if prompts[id] != new_prompts[id]]:
+        yield ChangeReason(cause="prompt", told=f"{len(changed):,} prompts read otherwise: {_listed(changed)}")
+    for keys, what in (
+        (new_points.keys() - points.keys(), "new"),
+        (points.keys() - new_points.keys(), "gone"),
+        ([key for key in points.keys() & new_points.keys() if points[key] != new_points[key]], "changed"),
+    ):
+        if keys:
+            listed = _listed(key[1] for key in keys)
+            yield ChangeReason(cause="points", told=f"{len(keys):,} points are {what}: {listed}")
+    if changed := [id for id in tags.keys() | new_tags.keys() if tags.get(id) != new_tags.get(id)]:
+        yield ChangeReason(cause="prompts", told=f"{len(changed):,} tags differ: {_listed(changed)}")
 
 
-def _references(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    for column in _columns(one, other):
-        before, after = _reference(one, column), _reference(other, column)
+def _reference_changes(columns: Iterable[str], old_suite: Suite, new_suite: Suite) -> Iterator[ChangeReason]:
+    for column in columns:
+        before, after = _reference(old_suite, column), _reference(new_suite, column)
         if (before is None) != (after is None):
-            yield ChangeReason(
-                cause="reference", told=f"{column}: the reference {'is new' if after else 'was taken away'}"
-            )
+            what = "is new" if after else "was taken away"
+            yield ChangeReason(cause="reference", told=f"{column}: the reference {what}")
         elif before and after:
             values = {point.prompt: point for point in before.points}
             moved = sum(values.get(point.prompt) != point for point in after.points)
@@ -101,54 +129,14 @@ def _references(one: Suite, other: Suite) -> Iterator[ChangeReason]:
                 yield ChangeReason(cause="reference", told=f"{column}: another reference for {moved:,} prompts")
 
 
-def _reported(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    """Settings that move no prompt, but intervals or Overall."""
-    for name in ("weights", "interval", "level", "draws", "seed"):
-        before, after = getattr(one.card, name), getattr(other.card, name)
-        if before != after:
-            yield ChangeReason(cause="rule", told=f"{name}: {before} became {after}")
-
-
-def _prompt_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({prompt.prompt.id: prompt for prompt in suite.prompts} for suite in (one, other))
-    for ids, what in ((after.keys() - before.keys(), "new"), (before.keys() - after.keys(), "gone")):
-        if ids:
-            yield ChangeReason(cause="prompts", told=f"{len(ids):,} prompts are {what}: {_listed(ids)}")
-    changed = [id for id in before.keys() & after.keys() if before[id] != after[id]]
-    if changed:
-        yield ChangeReason(cause="prompt", told=f"{len(changed):,} prompts read otherwise: {_listed(changed)}")
-
-
-def _point_lists(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({(point.prompt, point.id): point for point in suite.points} for suite in (one, other))
-    for keys, what in (
-        (after.keys() - before.keys(), "new"),
-        (before.keys() - after.keys(), "gone"),
-        ([key for key in before.keys() & after.keys() if before[key] != after[key]], "changed"),
-    ):
-        if keys:
-            yield ChangeReason(
-                cause="points", told=f"{len(keys):,} points are {what}: {_listed(key[1] for key in keys)}"
-            )
-
-
-def _tags(one: Suite, other: Suite) -> Iterator[ChangeReason]:
-    before, after = ({tag.id: tag for tag in suite.tags} for suite in (one, other))
-    changed = [id for id in before.keys() | after.keys() if before.get(id) != after.get(id)]
-    if changed:
-        yield ChangeReason(cause="prompts", told=f"{len(changed):,} tags differ: {_listed(changed)}")
-
-
 # -- prompts -----------------------------------------------------------------------------------------------------------
 
 
-def prompt_reasons(axis: str, entry: str, prompt: str, one: BoardSide, other: BoardSide) -> list[ChangeReason]:
+def prompt_reasons(axis: str, entry: str, prompt: str, before: BoardSide, after: BoardSide) -> list[ChangeReason]:
     """Why the entry's value of a prompt may differ on an axis: what is particular to this prompt."""
-    seen = _PromptSide(entry, prompt, one), _PromptSide(entry, prompt, other)
-    found = [*_words(*seen), *_pictures(*seen)]
-    if axis == CAPABILITY:
-        return [*found, *_points(*seen), *_routes(*seen), *_answers(*seen)]
-    return [*found, *_eligible(*seen), *_reference_moved(axis, *seen), *_scores(axis, *seen)]
+    sides = _PromptSide(entry, prompt, before), _PromptSide(entry, prompt, after)
+    axis_changes = _capability_changes(*sides) if axis == CAPABILITY else _eps_changes(axis, *sides)
+    return [*_picture_changes(*sides), *axis_changes]
 
 
 class _PromptSide:
@@ -156,134 +144,99 @@ class _PromptSide:
 
     def __init__(self, entry: str, prompt: str, side: BoardSide) -> None:
         self.suite, self.id = side.suite, prompt
-        self.prompt = next((one for one in side.suite.prompts if one.prompt.id == prompt), None)
-        self.points: dict[str, Point] = {one.id: one for one in side.suite.points if one.prompt in (None, prompt)}
-        self.pictures: dict[int, EntryPicture] = {
-            one.seed: one for one in side.entries[entry].pictures if one.prompt == prompt
+        self.prompt = next((other for other in side.suite.prompts if other.id == prompt), None)
+        self.points = {point.id: point for point in side.suite.points if point.prompt in (None, prompt)}
+        self.pictures = {picture.seed: picture for picture in side.entries[entry].pictures if picture.prompt == prompt}
+        result = next((result for result in side.results[entry].prompts if result.prompt == prompt), None)
+        self.results: dict[int, PictureResult] = {
+            picture.seed: picture for picture in (result.pictures if result else ())
         }
-        result = next((one for one in side.results[entry].prompts if one.prompt == prompt), None)
-        self.results: dict[int, PictureResult] = {one.seed: one for one in (result.pictures if result else ())}
 
     def route(self, point: str) -> Route:
         return find_route(self.points[point], self.suite.routes)
 
     def reference(self, column: str) -> ReferencePoint | None:
-        found = _reference(self.suite, column)
-        return next((one for one in found.points if one.prompt == self.id), None) if found else None
+        points = reference.points if (reference := _reference(self.suite, column)) else ()
+        return next((point for point in points if point.prompt == self.id), None)
+
+    def hash(self, seed: int) -> str | None:
+        picture = self.pictures.get(seed)
+        return picture.sha256 if picture else None
 
 
-def _words(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    if one.prompt != other.prompt:
+def _picture_changes(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    if old_side.prompt != new_side.prompt:
         yield ChangeReason(cause="prompt", told="the prompt reads otherwise, or has another tag")
-
-
-def _pictures(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for seed in sorted(one.pictures.keys() | other.pictures.keys()):
-        before, after = _hash(one, seed), _hash(other, seed)
+    for seed in sorted(old_side.pictures.keys() | new_side.pictures.keys()):
+        before, after = old_side.hash(seed), new_side.hash(seed)
         if before == after:
             continue
         if after is None:
-            missing = other.pictures.get(seed)
-            told = f"the picture of seed {seed} is missing: {missing.missing if missing else 'not asked for'}"
+            missing = new_side.pictures.get(seed)
+            message = f"the picture of seed {seed} is missing: {missing.missing if missing else 'not asked for'}"
         elif before is None:
-            told = f"the picture of seed {seed} is there now ({after[:_SHOWN]})"
+            message = f"the picture of seed {seed} is there now ({after[:_HASH_DIGITS]})"
         else:
-            told = f"another picture of seed {seed}: {before[:_SHOWN]} became {after[:_SHOWN]}"
-        yield ChangeReason(cause="picture", told=told)
+            message = f"another picture of seed {seed}: {before[:_HASH_DIGITS]} became {after[:_HASH_DIGITS]}"
+        yield ChangeReason(cause="picture", told=message)
 
 
-def _points(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for id in sorted(one.points.keys() | other.points.keys()):
-        before, after = one.points.get(id), other.points.get(id)
+def _capability_changes(old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    """Points, their routes, and answers that changed although the picture, the point and its route did not."""
+    for id in sorted(old_side.points.keys() | new_side.points.keys()):
+        before, after = old_side.points.get(id), new_side.points.get(id)
         if before != after:
             what = "is gone" if after is None else "is new" if before is None else "is asked otherwise"
             yield ChangeReason(cause="points", told=f"the point {id} {what}")
-
-
-def _routes(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for id in sorted(one.points.keys() & other.points.keys()):
-        before, after = one.route(id), other.route(id)
-        if (before.judges, before.rule) != (after.judges, after.rule):
-            told = f"the point {id} goes to {_way(after)}, before to {_way(before)}"
-            yield ChangeReason(cause="routes", told=told)
-
-
-def _answers(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    """Answers that changed although the picture, the point and its route did not."""
-    for seed in _same_pictures(one, other):
-        before, after = one.results[seed].said, other.results[seed].said
-        for point in sorted(before.keys() | after.keys()):
-            if one.points.get(point) != other.points.get(point) or point not in one.points:
+    for id in sorted(old_side.points.keys() & new_side.points.keys()):
+        old, new = old_side.route(id), new_side.route(id)
+        if (old.judges, old.rule) != (new.judges, new.rule):
+            ways = [f"{', '.join(route.judges)} ({route.rule})" for route in (new, old)]
+            yield ChangeReason(cause="routes", told=f"the point {id} goes to {ways[0]}, before to {ways[1]}")
+    for seed in _same_pictures(old_side, new_side):
+        said, said_now = old_side.results[seed].said, new_side.results[seed].said
+        for point in sorted(said.keys() | said_now.keys()):
+            if old_side.points.get(point) != new_side.points.get(point) or point not in old_side.points:
                 continue
-            for judge in one.route(point).judges:
-                said = [side.get(point, {}).get(judge, "open") for side in (before, after)]
-                if said[0] != said[1] and judge in other.route(point).judges:
-                    yield ChangeReason(
-                        cause="answers", told=f"{judge} on {point}, seed {seed}: {said[0]} became {said[1]}"
-                    )
+            for judge in old_side.route(point).judges:
+                was, now = (replies.get(point, {}).get(judge, "open") for replies in (said, said_now))
+                if was != now and judge in new_side.route(point).judges:
+                    yield ChangeReason(cause="answers", told=f"{judge} on {point}, seed {seed}: {was} became {now}")
 
 
-def _eligible(one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    counts = [seen.prompt is not None and seen.suite.tag_of(seen.id).eps for seen in (one, other)]
-    if counts[0] != counts[1]:
-        yield ChangeReason(cause="prompts", told=f"EPS {'counts' if counts[1] else 'no longer counts'} here")
-
-
-def _reference_moved(column: str, one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    before, after = one.reference(column), other.reference(column)
+def _eps_changes(column: str, old_side: _PromptSide, new_side: _PromptSide) -> Iterator[ChangeReason]:
+    """Whether EPS counts here, the reference, and the scores of pictures that did not change."""
+    was, now = (side.prompt is not None and side.suite.tag_of(side.id).eps for side in (old_side, new_side))
+    if was != now:
+        yield ChangeReason(cause="prompts", told=f"EPS {'counts' if now else 'no longer counts'} here")
+    before, after = old_side.reference(column), new_side.reference(column)
     if before != after and before and after:
         yield ChangeReason(cause="reference", told=f"the reference moved from {before.value:.4f} to {after.value:.4f}")
+    for seed in _same_pictures(old_side, new_side):
+        results = old_side.results[seed], new_side.results[seed]
+        old, new = ((result.logits.get(column), result.sigmas.get(column)) for result in results)
+        if old != new:
+            scores = ["none" if logit is None else f"{logit:.4f}" for logit, _ in (old, new)]
+            yield ChangeReason(cause="scores", told=f"seed {seed}: the score {scores[0]} became {scores[1]}")
 
 
-def _scores(column: str, one: _PromptSide, other: _PromptSide) -> Iterator[ChangeReason]:
-    for seed in _same_pictures(one, other):
-        before, after = (
-            (seen.results[seed].logits.get(column), seen.results[seed].sigmas.get(column)) for seen in (one, other)
-        )
-        if before != after:
-            told = f"seed {seed}: the score {_number(before[0])} became {_number(after[0])}"
-            yield ChangeReason(cause="scores", told=told)
-
-
-def _same_pictures(one: _PromptSide, other: _PromptSide) -> list[int]:
-    seeds = one.results.keys() & other.results.keys()
-    return sorted(seed for seed in seeds if _hash(one, seed) == _hash(other, seed))
-
-
-def _hash(seen: _PromptSide, seed: int) -> str | None:
-    picture = seen.pictures.get(seed)
-    return picture.sha256 if picture else None
+def _same_pictures(before: _PromptSide, after: _PromptSide) -> list[int]:
+    seeds = before.results.keys() & after.results.keys()
+    return sorted(seed for seed in seeds if before.hash(seed) == after.hash(seed))
 
 
 def _reference(suite: Suite, column: str) -> PreferenceReference | None:
-    return next((one for one in suite.reference.preferences if one.id == column), None) if suite.reference else None
-
-
-def _columns(one: Suite, other: Suite) -> list[str]:
-    return list(dict.fromkeys(rule.id for suite in (one, other) for rule in suite.card.preferences))
-
-
-def _way(route: Route) -> str:
-    return f"{', '.join(route.judges)} ({route.rule})"
-
-
-def _number(value: float | None) -> str:
-    return "none" if value is None else f"{value:.4f}"
+    columns = suite.reference.preferences if suite.reference else ()
+    return next((reference for reference in columns if reference.id == column), None)
 
 
 def _listed(names: Iterable[str]) -> str:
-    found = sorted(names)
-    return ", ".join(found[:_SHOWN]) + (f" and {len(found) - _SHOWN:,} more" if len(found) > _SHOWN else "")
+    ordered = sorted(names)
+    more = f" and {len(ordered) - _MOST_LISTED:,} more" if len(ordered) > _MOST_LISTED else ""
+    return ", ".join(ordered[:_MOST_LISTED]) + more
 
 
-# --------------------------------------------------------------------------------------------------
-# Two boards, or two versions of one: what moved on each axis, by how much, and why.
-#
-# The change of a mean splits into its prompts without a rest: prompt p adds v'(p) / n' - v(p) / n, where v is its value
-# and n the number of prompts that count, before and after. Each share goes to what differs for that prompt; where
-# several
-# things do, they share it.
-# --------------------------------------------------------------------------------------------------
+# -- boards ------------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.diff/1"
 _SAME = 1e-12
@@ -344,26 +297,26 @@ class BoardDiff(Noun):
         return [entry.entry for entry in self.entries if entry.what == what]
 
 
-def board_diff(one: BoardSide, other: BoardSide) -> BoardDiff:
-    """`other` as seen from `one`, entry by entry."""
-    names = dict.fromkeys([*one.entries, *other.entries])
+def board_diff(before: BoardSide, after: BoardSide) -> BoardDiff:
+    """What changed from `before` to `after`, entry by entry."""
+    names = dict.fromkeys([*before.entries, *after.entries])
     return BoardDiff(
-        before=one.label,
-        after=other.label,
-        suites=(one.suite.hash, other.suite.hash),
-        suite=tuple(suite_reasons(one.suite, other.suite)) if one.suite.hash != other.suite.hash else (),
-        entries=tuple(_entry(name, one, other) for name in names),
+        before=before.label,
+        after=after.label,
+        suites=(before.suite.hash, after.suite.hash),
+        suite=tuple(suite_reasons(before.suite, after.suite)) if before.suite.hash != after.suite.hash else (),
+        entries=tuple(_entry(name, before, after) for name in names),
     )
 
 
-def _entry(name: str, one: BoardSide, other: BoardSide) -> EntryDiff:
-    before, after = _standing(name, one), _standing(name, other)
-    taken_back = other.entries[name].retracted if name in other.entries and before != after else None
-    told = {"entry": name, "before": before, "after": after, "retracted": taken_back.reason if taken_back else None}
+def _entry(name: str, old_board: BoardSide, new_board: BoardSide) -> EntryDiff:
+    before, after = _standing(name, old_board), _standing(name, new_board)
+    taken_back = new_board.entries[name].retracted if name in new_board.entries and before != after else None
+    fields = {"entry": name, "before": before, "after": after, "retracted": taken_back.reason if taken_back else None}
     if before is None or after is None:
-        return EntryDiff(**told, what="added" if before is None else "removed")
-    axes = _axes(name, one, other) if name in one.results and name in other.results else ()
-    return EntryDiff(**told, what=_what(name, axes, one, other), axes=axes)
+        return EntryDiff(**fields, what="added" if before is None else "removed")
+    axes = _axes(name, old_board, new_board) if name in old_board.results and name in new_board.results else ()
+    return EntryDiff(**fields, what=_what(name, axes, old_board, new_board), axes=axes)
 
 
 def _standing(name: str, side: BoardSide) -> str | None:
@@ -374,8 +327,8 @@ def _standing(name: str, side: BoardSide) -> str | None:
     return side.results[name].status if name in side.results else "without a result"
 
 
-def _what(name: str, axes: tuple[AxisMove, ...], one: BoardSide, other: BoardSide) -> What:
-    before, after = one.results.get(name), other.results.get(name)
+def _what(name: str, axes: tuple[AxisMove, ...], old_board: BoardSide, new_board: BoardSide) -> What:
+    before, after = old_board.results.get(name), new_board.results.get(name)
     if before is None or after is None:
         return "identical" if before is after else "moved"
     if before.model_dump_json() == after.model_dump_json():
@@ -387,59 +340,43 @@ def _what(name: str, axes: tuple[AxisMove, ...], one: BoardSide, other: BoardSid
 # -- axes --------------------------------------------------------------------------------------------------------------
 
 
-def _axes(name: str, one: BoardSide, other: BoardSide) -> tuple[AxisMove, ...]:
-    before, after = one.results[name], other.results[name]
+def _axes(name: str, old_board: BoardSide, new_board: BoardSide) -> tuple[AxisMove, ...]:
+    before, after = old_board.results[name], new_board.results[name]
     columns = list(dict.fromkeys([*before.eps, *after.eps]))
-    parts = [_axis(axis, name, one, other) for axis in (CAPABILITY, *columns)]
-    overall = _overall(before, after, parts, one, other)
+    parts = [_axis(axis, name, old_board, new_board) for axis in (CAPABILITY, *columns)]
+    overall = _overall(before, after, parts, old_board, new_board)
     return (*parts, *([overall] if overall else []))
 
 
-def _axis(axis: str, name: str, one: BoardSide, other: BoardSide) -> AxisMove:
-    results = one.results[name], other.results[name]
+def _axis(axis: str, name: str, old_board: BoardSide, new_board: BoardSide) -> AxisMove:
+    results = old_board.results[name], new_board.results[name]
     was, now = (_figure(result.capability if axis == CAPABILITY else result.eps.get(axis)) for result in results)
     before, after = (_values(axis, result) for result in results)
     if not before or not after:  # a column that only one side has: nothing to split
         return _move(axis, was, now, ())
-    everywhere = tuple(axis_reasons(axis, one.suite, other.suite))
-
-    def why(prompt: str) -> tuple[ChangeReason, ...]:
-        particular = prompt_reasons(axis, name, prompt, one, other)
-        return (*everywhere, *particular)
-
-    return _move(axis, was, now, _prompt_moves(before, after, why))
+    everywhere = axis_reasons(axis, old_board.suite, new_board.suite)
+    moves = []
+    for prompt in dict.fromkeys([*before, *after]):
+        old, new = before.get(prompt), after.get(prompt)
+        moved = 100 * ((0.0 if new is None else new / len(after)) - (0.0 if old is None else old / len(before)))
+        if abs(moved) <= _SAME and old == new:
+            continue
+        if old is None or new is None:
+            what = "is new here" if old is None else "counts no longer"
+            reasons = [ChangeReason(cause="prompts", told=f"the prompt {what}")]
+        elif old == new:
+            reasons = [ChangeReason(cause="prompts", told="another number of prompts count")]
+        else:
+            unknown = ChangeReason(cause="unknown", told="nothing that is recorded differs: salon bench verify")
+            reasons = [*everywhere, *prompt_reasons(axis, name, prompt, old_board, new_board)] or [unknown]
+        moves.append(PromptMove(prompt=prompt, before=old, after=new, moved=moved, reasons=tuple(reasons)))
+    return _move(axis, was, now, tuple(sorted(moves, key=lambda move: (-abs(move.moved), move.prompt))))
 
 
 def _values(axis: str, result: EntryResult) -> dict[str, float]:
     if axis == CAPABILITY:
         return {prompt.prompt: prompt.passed for prompt in result.prompts}
     return {prompt.prompt: prompt.eps[axis] for prompt in result.prompts if axis in prompt.eps}
-
-
-def _prompt_moves(
-    before: Mapping[str, float], after: Mapping[str, float], why: Callable[[str], tuple[ChangeReason, ...]]
-) -> tuple[PromptMove, ...]:
-    moves = []
-    for prompt in dict.fromkeys([*before, *after]):
-        was, now = before.get(prompt), after.get(prompt)
-        moved = 100 * ((0.0 if now is None else now / len(after)) - (0.0 if was is None else was / len(before)))
-        if abs(moved) > _SAME or was != now:
-            moves.append(
-                PromptMove(prompt=prompt, before=was, after=now, moved=moved, reasons=_told(was, now, prompt, why))
-            )
-    return tuple(sorted(moves, key=lambda move: (-abs(move.moved), move.prompt)))
-
-
-def _told(
-    was: float | None, now: float | None, prompt: str, why: Callable[[str], tuple[ChangeReason, ...]]
-) -> tuple[ChangeReason, ...]:
-    if was is None or now is None:
-        return (
-            ChangeReason(cause="prompts", told=f"the prompt {'is new here' if was is None else 'counts no longer'}"),
-        )
-    if was == now:
-        return (ChangeReason(cause="prompts", told="another number of prompts count"),)
-    return why(prompt) or (ChangeReason(cause="unknown", told="nothing that is recorded differs: salon bench verify"),)
 
 
 def _move(axis: str, before: Estimate | None, after: Estimate | None, prompts: tuple[PromptMove, ...]) -> AxisMove:
@@ -451,7 +388,7 @@ def _move(axis: str, before: Estimate | None, after: Estimate | None, prompts: t
 
 
 def _overall(
-    before: EntryResult, after: EntryResult, parts: list[AxisMove], one: BoardSide, other: BoardSide
+    before: EntryResult, after: EntryResult, parts: list[AxisMove], old_board: BoardSide, new_board: BoardSide
 ) -> AxisMove | None:
     """Overall is a weighed sum: its parts are those of the axes in it, and what other weights do."""
     if before.overall is None and after.overall is None:
@@ -461,11 +398,11 @@ def _overall(
         return move
     by_cause: dict[str, float] = defaultdict(float)
     for part in parts:
-        weight = _weight(part.axis, other)
+        weight = _weight(part.axis, new_board)
         for cause, share in part.by_cause.items() if weight else ():
             by_cause[cause] += weight * share
     rest = move.change - sum(by_cause.values())
-    if one.suite.card.weights != other.suite.card.weights and abs(rest) > _SAME:
+    if old_board.suite.card.weights != new_board.suite.card.weights and abs(rest) > _SAME:
         by_cause["rule"] += rest
     return move.model_copy(update={"by_cause": dict(by_cause)})
 

@@ -1,16 +1,18 @@
-"""What one generator made of a suite: a study folder with an entry.json, the answers and the scores it got.
+"""What one generator made of a suite (an entry), and the result it got.
 
 ENTRY/entry.json          the card below
 ENTRY/study.toml, ...     its items as a study: `salon gallery`, `salon judge run`, `salon score` work on it
 ENTRY/images/...          the pictures
 ENTRY/answers.parquet     what judges said of every point of every picture (ANSWERS)
 ENTRY/scores.parquet      logits of every picture by every scorer of the suite (LOGITS)
-ENTRY/result.json         what it is worth (salon.bench.entry.EntryResult)
+ENTRY/result.json         its result (EntryResult)
+
+Shares in a result run from 0 to 100. A result never depends on another entry; ranks, ties and arenas do, and are
+computed elsewhere (`result.standings`, `arena`).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Final, Literal
 
 import pyarrow as pa
@@ -98,11 +100,7 @@ class Entry(Noun):
         return self.title or self.name
 
 
-# --------------------------------------------------------------------------------------------------
-# What an entry is worth: the JSON of ENTRY/result.json and what pages print. Shares are given from 0 to 100.
-#
-# Nothing here depends on any other entry. What does (ranks, tie groups, arenas) is in `standings` and `arena`.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 RESULT_FORMAT: Final = "salon.result/1"
 Status = Literal["complete", "provisional"]
@@ -204,34 +202,13 @@ class EntryResult(Noun):
     signature_line: str
 
 
-# --------------------------------------------------------------------------------------------------
-# The pictures that a suite asks for, as an entry has them: one for every prompt and seed, there or missing.
-# --------------------------------------------------------------------------------------------------
+# -- the pictures that a suite requires --------------------------------------------------------------------------------
 
 NOT_LISTED = "not among the entry's pictures"
 
 
 def required_pictures(suite: Suite, entry: Entry) -> list[EntryPicture]:
     """Every picture that the suite asks for, in its order; one that the entry does not list is missing."""
-    _same_prompts(suite, entry)
-    listed = _listed(entry.pictures)
-    wanted = [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
-    strange = sorted(set(listed) - set(wanted))
-    if strange:
-        raise UnknownReference(
-            "an entry holds pictures of the suite's prompts and seeds",
-            found=f"{len(strange)} others, the first of prompt {strange[0][0]!r} with seed {strange[0][1]}",
-            where=f"entry {entry.name!r}",
-        )
-    return [listed.get(key) or _missing(*key) for key in wanted]
-
-
-def has_image(picture: EntryPicture) -> bool:
-    """Whether there is an image."""
-    return picture.image is not None
-
-
-def _same_prompts(suite: Suite, entry: Entry) -> None:
     needed = prompts_hash(suite)
     if entry.suite != needed:
         raise BadFile(
@@ -240,17 +217,27 @@ def _same_prompts(suite: Suite, entry: Entry) -> None:
             where=f"entry {entry.name!r}",
             remedy="run the entry again with this suite, or score it with the suite it was made for",
         )
-
-
-def _listed(pictures: Sequence[EntryPicture]) -> dict[tuple[str, int], EntryPicture]:
-    listed = {(picture.prompt, picture.seed): picture for picture in pictures}
-    if len(listed) < len(pictures) or len({picture.item for picture in pictures}) < len(pictures):
+    by_key = {(picture.prompt, picture.seed): picture for picture in entry.pictures}
+    if len(by_key) < len(entry.pictures) or len({picture.item for picture in entry.pictures}) < len(entry.pictures):
         raise BadValue(
             "one picture of every prompt and seed, each with an item of its own",
-            found=f"{len(pictures)} pictures of {len(listed)} prompts and seeds",
+            found=f"{len(entry.pictures)} pictures of {len(by_key)} prompts and seeds",
         )
-    return listed
+    keys = [(prompt.id, seed) for prompt in suite.prompts for seed in suite.seeds]
+    strange = sorted(set(by_key) - set(keys))
+    if strange:
+        raise UnknownReference(
+            "an entry holds pictures of the suite's prompts and seeds",
+            found=f"{len(strange)} others, the first of prompt {strange[0][0]!r} with seed {strange[0][1]}",
+            where=f"entry {entry.name!r}",
+        )
+    return [
+        by_key.get((prompt, seed))
+        or EntryPicture(prompt=prompt, seed=seed, item=f"{prompt}__{seed}", missing=NOT_LISTED)
+        for prompt, seed in keys
+    ]
 
 
-def _missing(prompt: str, seed: int) -> EntryPicture:
-    return EntryPicture(prompt=prompt, seed=seed, item=f"{prompt}__{seed}", missing=NOT_LISTED)
+def has_image(picture: EntryPicture) -> bool:
+    """Whether there is an image."""
+    return picture.image is not None

@@ -1,4 +1,4 @@
-"""The files of one entry's folder: its card, what judges and scorers said, and its result once published."""
+"""The files of an entry's folder: its card, answers, scores, pictures, and its result once published."""
 
 from __future__ import annotations
 
@@ -49,11 +49,11 @@ def read_entry(folder: Path) -> Entry:
 def write_entry(folder: Path, entry: Entry) -> None:
     """Write the card, whole; pictures of a published result may not change."""
     published = read_published(folder)
-    found = pictures_hash(entry.pictures)
-    if published is not None and published.pictures != found:
+    digest = pictures_hash(entry.pictures)
+    if published is not None and published.pictures != digest:
         raise BadFile(
             f"the published entry's pictures with the hash {published.pictures[:16]} are needed",
-            found=f"other pictures, {found[:16]}",
+            found=f"other pictures, {digest[:16]}",
             where=str(folder / CARD),
             remedy=_REMEDY,
         )
@@ -119,10 +119,10 @@ def read_published(folder: Path) -> PublicationRecord | None:
 def read_checked_result(folder: Path) -> EntryResult | None:
     """The result for a page: a published one only with the numbers that were published."""
     result, published = read_result(folder), read_published(folder)
-    if result is not None and published is not None and (found := result_hash(result)) != published.result:
+    if result is not None and published is not None and (digest := result_hash(result)) != published.result:
         raise BadFile(
             f"the published result of {result.entry!r} with the hash {published.result[:16]} is needed",
-            found=f"other numbers, {found[:16]}",
+            found=f"other numbers, {digest[:16]}",
             where=str(folder / RESULT),
             remedy="put back the file as it was published; salon bench verify says what else has changed",
         )
@@ -147,7 +147,7 @@ def write_result(folder: Path, result: EntryResult) -> bool:
 
 
 def current_hashes(folder: Path, result: EntryResult) -> PublicationRecord:
-    """The hashes of everything a result rests on, as it lies in the folder now."""
+    """The hashes of everything a result rests on, as the folder has it now."""
     return PublicationRecord(
         result=result_hash(result),
         suite=result.suite_hash,
@@ -173,12 +173,12 @@ def _check_same(folder: Path, published: PublicationRecord, result: EntryResult)
 def changed_parts(before: PublicationRecord, now: PublicationRecord) -> list[str]:
     """What is no longer as it was published, with both hashes; the way of computing where no part has changed."""
     parts = ("suite", "pictures", "answers", "scores")
-    told = [
-        f"{part} were {one[:16]}, are {other[:16]}"
+    changes = [
+        f"{part} were {old[:16]}, are {new[:16]}"
         for part in parts
-        if (one := getattr(before, part)) != (other := getattr(now, part))
+        if (old := getattr(before, part)) != (new := getattr(now, part))
     ]
-    return told or ["the same pictures, answers and scores gave other numbers"]
+    return changes or ["the same pictures, answers and scores gave other numbers"]
 
 
 def result_hash(result: EntryResult) -> str:
@@ -189,7 +189,7 @@ def result_hash(result: EntryResult) -> str:
 
 def pictures_hash(pictures: Iterable[EntryPicture]) -> str:
     """Of which pictures there are, by the hash of each."""
-    return _hash(sorted(f"{one.prompt}\0{one.seed}\0{one.sha256 or ''}" for one in pictures))
+    return _hash(sorted(f"{picture.prompt}\0{picture.seed}\0{picture.sha256 or ''}" for picture in pictures))
 
 
 def table_hash(table: pa.Table) -> str:
@@ -204,9 +204,7 @@ def _hash(lines: Iterable[str]) -> str:
     return digest.hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# The pictures of an entry: what a generator's record says of them, and whether they are still what it was.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 OUTAGES = ("timeout", "budget", "error")
 """Kinds of a missing picture that another run may heal: until then, or until told otherwise, nothing is published."""
@@ -214,13 +212,13 @@ OUTAGES = ("timeout", "budget", "error")
 
 def generated_pictures(suite: Suite, generator: Generator, folder: Path) -> tuple[EntryPicture, ...]:
     """Every picture the suite asks for, as the record of the generator has it."""
-    known, _ = read_generations(folder)
-    found = []
-    for prompt in (one.prompt.id for one in suite.prompts):
+    generations, _ = read_generations(folder)
+    pictures = []
+    for prompt in (suite_prompt.id for suite_prompt in suite.prompts):
         for seed in suite.seeds:
             item = item_id(prompt, generator.name, seed)
-            found.append(_picture(prompt, seed, item, known.get(item), suite.card.size))
-    return tuple(found)
+            pictures.append(_picture(prompt, seed, item, generations.get(item), suite.card.size))
+    return tuple(pictures)
 
 
 def _picture(prompt: str, seed: int, item: str, line: Generation | None, size: str | None) -> EntryPicture:
@@ -234,30 +232,32 @@ def _picture(prompt: str, seed: int, item: str, line: Generation | None, size: s
 
 
 def renew_entry(folder: Path, entry: Entry) -> None:
-    """Write the card; answers and scores of pictures that are others now are let go first. A retraction stays."""
+    """Write the card, after dropping answers and scores of pictures that changed. A retraction stays."""
     with wait_turn(folder / CARD):
         there = read_entry(folder) if (folder / CARD).exists() else None
-        before = {one.item: one.sha256 for one in there.pictures} if there else {}
-        same = [one.item for one in entry.pictures if one.sha256 and before.get(one.item) == one.sha256]
+        before = {picture.item: picture.sha256 for picture in there.pictures} if there else {}
+        same = [
+            picture.item for picture in entry.pictures if picture.sha256 and before.get(picture.item) == picture.sha256
+        ]
         for read, write in ((read_answers, write_answers), (read_logits, write_logits)):
             table = read(folder)
-            kept = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
-            if kept.num_rows < table.num_rows:
-                write(folder, kept)
+            remaining = table.filter(pc.is_in(table.column("item"), pa.array(same, pa.string())))
+            if remaining.num_rows < table.num_rows:
+                write(folder, remaining)
         write_entry(folder, entry.model_copy(update={"retracted": there.retracted if there else None}))
 
 
 def check_pictures(folder: Path, entry: Entry) -> None:
     """Every picture is the one whose hash the card has; BadFile with both hashes otherwise."""
-    for one in entry.pictures:
-        if one.image is None:
+    for picture in entry.pictures:
+        if picture.image is None:
             continue
-        path = folder / one.image
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-        if found != one.sha256:
+        path = folder / picture.image
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if digest != picture.sha256:
             raise BadFile(
-                f"the picture of {one.prompt!r} with the hash {(one.sha256 or 'none')[:16]} is needed",
-                found=found[:16],
+                f"the picture of {picture.prompt!r} with the hash {(picture.sha256 or 'none')[:16]} is needed",
+                found=digest[:16],
                 where=str(path),
                 remedy="put the file back, or remove the entry and make it anew",
             )

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -44,12 +43,11 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
     Without the library that paints, SVG and CSV are written, and the result says what is missing.
     """
     folder = figures_target(folder)
+    left_out = ""
     try:
-        painter = importlib.import_module("salon.render.paint.chart")
+        from salon.render.paint.chart import chart_pdf, chart_png
     except SalonError as error:
-        painter, left_out = None, f"no PDF and PNG: {error.needed}. {error.remedy}"
-    else:
-        left_out = ""
+        left_out = f"no PDF and PNG: {error.needed}. {error.remedy}"
     figures = paper_figures(sections)
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
@@ -57,12 +55,12 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
         for width in (ONE_COLUMN, TWO_COLUMNS):
             stem = f"{figure.name}-{width}mm"
             put_file(folder / f"{stem}.svg", figure.svg(width).encode())
-            if painter is not None:
+            if not left_out:
                 tree = figure.tree(width)
-                put_file(folder / f"{stem}.pdf", painter.chart_pdf(tree))
-                put_file(folder / f"{stem}.png", painter.chart_png(tree))
-    told = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
-    put_file(folder / LIST, (json.dumps({"figures": told}, ensure_ascii=False, indent=2) + "\n").encode())
+                put_file(folder / f"{stem}.pdf", chart_pdf(tree))
+                put_file(folder / f"{stem}.png", chart_png(tree))
+    records = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
+    put_file(folder / LIST, (json.dumps({"figures": records}, ensure_ascii=False, indent=2) + "\n").encode())
     return FigureFiles(folder, len(figures), left_out)
 
 

@@ -1,13 +1,26 @@
-"""Judges on the points of a suite: who answers which, one entry at a time, and what is made of their answers.
+"""Judges and scorers on the pictures of an entry: who is asked what, and what their answers become.
 
 An answer that was given but cannot be read (a refusal, a text without a verdict, a picture the judge cannot open) is
-*unread*, and counts as a failure. A question that got no answer because of an outage is left out: it is open, the entry
-is provisional, and the next run asks again. Answers in the call store are never bought twice.
+*unread* and counts as a failure. A question that got no answer because of an outage stays open: the entry is
+provisional, and the next run asks again. Answers in the call store are never bought twice.
+
+Judges are named on the command line as ROLE=KIND:NAME.
+
+    pixels=measured:pixels                    rules of points, answered from pixels alone
+    layout=measured:layout                    the same from the records of the built-in generators: an oracle
+    gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
+    qwen=openai:qwen@http://localhost:8000/v1 the same at another server
+    qwen=transformers:./Qwen3-VL-8B           a VLM in this process
+    eye=scripted:answers.jsonl                answers from a file of JSON lines
+    eye=plugin:NAME, eye=python:MODULE:NAME   a judge of another package, or of your own
+    eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
+
+A role that has the name of a measuring judge needs no --judge. All calls of a run share one budget, and their answers
+are kept beside the board.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -83,10 +96,10 @@ def open_for_any_study(vlm: Vlm) -> SuiteJudge:
 def suite_roles(suite: Suite) -> dict[str, list[Point]]:
     """Every judge of the suite's routes with the points it answers; last the oracle, with all that have a rule."""
     names = dict.fromkeys(name for route in suite.routes for name in route.judges)
-    found = {name: points_for(name, suite.points, suite.routes) for name in names}
+    points_by_judge = {name: points_for(name, suite.points, suite.routes) for name in names}
     if suite.card.oracle is not None:
-        found.setdefault(suite.card.oracle, [point for point in suite.points if point.rule is not None])
-    return {name: points for name, points in found.items() if points}
+        points_by_judge.setdefault(suite.card.oracle, [point for point in suite.points if point.rule is not None])
+    return {name: points for name, points in points_by_judge.items() if points}
 
 
 def is_asked(role: str, suite: Suite, folder: Path) -> bool:
@@ -97,11 +110,11 @@ def is_asked(role: str, suite: Suite, folder: Path) -> bool:
 def entry_study(suite: Suite, entry: Entry, points: Sequence[Point] = ()) -> Study:
     """An entry's pictures as a study, with the suite's prompts and the criteria of the points."""
     ids = dict.fromkeys(point.criterion or POINTS_CRITERION.id for point in points)
-    prompts = [one.prompt for one in suite.prompts]
+    prompts = [part.prompt for part in suite.prompts]
     items = [
-        Item(id=one.item, prompt=one.prompt, generator=entry.name, image=one.image)
-        for one in entry.pictures
-        if one.image is not None
+        Item(id=part.item, prompt=part.prompt, generator=entry.name, image=part.image)
+        for part in entry.pictures
+        if part.image is not None
     ]
     return Study.build(entry.name, [_criterion(id) for id in ids], tables={"prompts": prompts, "items": items})
 
@@ -118,12 +131,12 @@ def _criterion(id: str) -> Criterion:
 def plan_role(study: Study, folder: Path, points: Sequence[Point]) -> JudgePlan | None:
     """Every question to one judge about an entry; None where there is nothing to ask about."""
     prompts = {item.prompt for item in study.nouns("items")}
-    mine = [_owned(point) for point in points if (point.prompt is None and prompts) or point.prompt in prompts]
+    mine = [
+        point if point.criterion else point.model_copy(update={"criterion": POINTS_CRITERION.id})
+        for point in points
+        if (point.prompt is None and prompts) or point.prompt in prompts
+    ]
     return plan_run(study, folder, SETTINGS, points=mine, looks=False) if mine else None
-
-
-def _owned(point: Point) -> Point:
-    return point if point.criterion else point.model_copy(update={"criterion": POINTS_CRITERION.id})
 
 
 # -- asking ------------------------------------------------------------------------------------------------------------
@@ -156,9 +169,9 @@ def judge_entry(
         return run_plan(plan, vlm, watch, overwrite=True, unread=unread)
 
 
-def check_same_judge(role: str, vlm: Vlm, others: Mapping[str, Path]) -> None:
+def check_same_judge(role: str, vlm: Vlm, published: Mapping[str, Path]) -> None:
     """One judge has a role for all entries of a board, else their numbers could not be compared."""
-    for name, folder in others.items():
+    for name, folder in published.items():
         home = judge_folder(folder, role)
         if home.name not in judge_names(folder):
             continue
@@ -177,27 +190,22 @@ def check_same_judge(role: str, vlm: Vlm, others: Mapping[str, Path]) -> None:
 def role_answers(folder: Path, role: str, entry: Entry, points: Sequence[Point]) -> pa.Table:
     """What ENTRY/judges/ROLE says of the entry's pictures, as rows of answers.parquet."""
     items = {picture.item: picture.prompt for picture in entry.pictures if picture.image is not None}
-    asked = {(point.prompt, point.id) for point in points}
-    said: dict[tuple[str, str], list[dict[str, Any]]] = {}
-    for row in _verdicts(folder, role):
+    point_keys = {(point.prompt, point.id) for point in points}
+    samples_by_point: dict[tuple[str, str], list[dict[str, Any]]] = {}
+    table = read_verdicts(judge_folder(folder, role))
+    for row in table.select(("a", "point", "value", "unparsed", "failed", "text")).to_pylist():
         item, point = row["a"], row["point"]
-        if item in items and ((items[item], point) in asked or (None, point) in asked):
-            said.setdefault((item, point), []).append(row)
+        if item in items and ((items[item], point) in point_keys or (None, point) in point_keys):
+            samples_by_point.setdefault((item, point), []).append(row)
     rows = [
-        {"item": item, "point": point, "judge": role, "said": told, "why": _why(samples, told)}
-        for (item, point), samples in said.items()
-        if (told := _said(samples)) is not None
+        {"item": item, "point": point, "judge": role, "said": verdict, "why": _why(samples, verdict)}
+        for (item, point), samples in samples_by_point.items()
+        if (verdict := _settle_samples(samples)) is not None
     ]
     return pa.Table.from_pylist(rows, ANSWERS)
 
 
-def _verdicts(folder: Path, role: str) -> Iterator[dict[str, Any]]:
-    table = read_verdicts(judge_folder(folder, role))
-    columns = ("a", "point", "value", "unparsed", "failed", "text")
-    return iter(table.select(columns).to_pylist())
-
-
-def _said(samples: Sequence[dict[str, Any]]) -> str | None:
+def _settle_samples(samples: Sequence[dict[str, Any]]) -> str | None:
     """pass, fail or unread; None while an outage leaves it open."""
     if any(row["failed"] is not None and row["failed"] not in FINAL_FAILURES for row in samples):
         return None
@@ -205,42 +213,27 @@ def _said(samples: Sequence[dict[str, Any]]) -> str | None:
     return "unread" if settled is None else "pass" if settled else "fail"
 
 
-def _why(samples: Sequence[dict[str, Any]], told: str) -> str:
+def _why(samples: Sequence[dict[str, Any]], verdict: str) -> str:
     """The judge's reason where it gave one; of an answer that cannot be read, what is wrong with it."""
     first = samples[0]
     text = first["text"] or ""
-    if told == "unread":
+    if verdict == "unread":
         problem = first["failed"] or first["unparsed"] or "no majority"
         return shorten(f"{problem}: {text}" if text else problem, _LONGEST)
-    return shorten(_stated(text), _LONGEST)
+    return shorten(_stated_reason(text), _LONGEST)
 
 
-def _stated(text: str) -> str:
+def _stated_reason(text: str) -> str:
     try:
-        found = json.loads(text)
+        parsed = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(found, dict):
+    if not isinstance(parsed, dict):
         return ""
-    return next((str(found[key]) for key in _WHY if found.get(key)), "")
+    return next((str(parsed[key]) for key in _WHY if parsed.get(key)), "")
 
 
-# --------------------------------------------------------------------------------------------------
-# Judges of a suite from the words that name them: ROLE=KIND:NAME.
-#
-#     pixels=measured:pixels                    rules of points, answered from pixels alone
-#     layout=measured:layout                    the same from the records of the built-in generators: an oracle
-#     gpt=openai:gpt-4o                         a model that speaks the OpenAI chat protocol
-#     qwen=openai:qwen@http://localhost:8000/v1 the same at another server
-#     qwen=transformers:./Qwen3-VL-8B           a VLM in this process
-#     eye=scripted:answers.jsonl                answers from a file of JSON lines
-#     eye=plugin:NAME, eye=python:MODULE:NAME   a judge of another package, or of your own
-#     eye=simulated:accuracy=0.8                no judge at all: says PASS in this share of all cases, by chance
-#
-# A role that is called as a judge that measures needs no words. All that is bought in a run is bought from one purse,
-# and
-# kept beside the board.
-# --------------------------------------------------------------------------------------------------
+# -- judges from the command line --------------------------------------------------------------------------------------
 
 MEASURED = ("pixels", "layout")
 KINDS = {
@@ -289,17 +282,17 @@ class JudgeTerms(Noun):
 def read_roles(texts: Sequence[str], suite: Suite) -> dict[str, str]:
     """KIND:NAME by role, as given; roles that are called as a judge that measures are that judge unless given."""
     roles = suite_roles(suite)
-    found = {name: f"measured:{name}" for name in roles if name in MEASURED}
-    given: dict[str, str] = {}
+    defaults = {name: f"measured:{name}" for name in roles if name in MEASURED}
+    chosen: dict[str, str] = {}
     for text in texts:
         role, mark, kind = text.partition("=")
         if not mark or kind.partition(":")[0] not in KINDS or not kind.partition(":")[2]:
             raise BadValue("a judge as ROLE=KIND:NAME is needed", found=repr(text), where="--judge",
                            remedy=f"KIND:NAME is {'; '.join(KINDS.values())}")  # fmt: skip
-        if role in given:
+        if role in chosen:
             raise BadValue("every role has one judge", found=f"{role!r} twice", where="--judge")
-        given[role] = kind
-    return found | given
+        chosen[role] = kind
+    return defaults | chosen
 
 
 @contextmanager
@@ -321,7 +314,7 @@ class _OpenJudges:
     def judge(self, role: str, kind: str, name: str) -> SuiteJudge:
         """The judge that answers as `role`."""
         if kind == "measured":
-            return _measured(role, name)
+            return _measuring_judge(role, name)
         if kind == "scripted":
             return open_for_any_study(ScriptedVlm(role, Path(name)))
         if kind == "simulated":
@@ -334,18 +327,18 @@ class _OpenJudges:
         return self._once(lambda: self._local(role, name))
 
     def _once(self, open: Callable[[], AbstractContextManager[Vlm]], *, paid: bool = False) -> SuiteJudge:
-        found: list[Vlm] = []
+        loaded: list[Vlm] = []
 
         def opened(study: Study, folder: Path, points: object) -> AbstractContextManager[Vlm]:
-            if not found:
-                found.append(self.stack.enter_context(open()))
-            return nullcontext(found[0])
+            if not loaded:
+                loaded.append(self.stack.enter_context(open()))
+            return nullcontext(loaded[0])
 
         return SuiteJudge(opened, paid)
 
     def _endpoint(self, role: str, name: str) -> AbstractContextManager[Vlm]:
-        named = JudgeSpec(**self.terms.model_dump(), model=name, name=role)
-        return endpoint_vlm(named, named.model or name, self._calls(), self._purse)
+        options = JudgeSpec(**self.terms.model_dump(), model=name, name=role)
+        return endpoint_vlm(options, options.model or name, self._calls(), self._purse)
 
     def _calls(self) -> CallStore:
         if self._store is None:
@@ -354,39 +347,42 @@ class _OpenJudges:
         return self._store
 
     def _local(self, role: str, name: str) -> AbstractContextManager[Vlm]:
-        told = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
-        named = JudgeSpec(**told, transformers=name, name=role)
-        return open_judge(named, Study.build(role, [], tables={}), self.board)
+        values = self.terms.model_dump() | {"calls": self._beside(f"{role}.replies.jsonl")}
+        options = JudgeSpec(**values, transformers=name, name=role)
+        return open_judge(options, Study.build(role, [], tables={}), self.board)
 
     def _beside(self, ending: str) -> Path:
         """Beside the board, so that a copy of the board does not carry along what was bought."""
         return self.board.with_name(f"{self.board.name}.{ending}")
 
 
-def _measured(role: str, name: str) -> SuiteJudge:
+def _measuring_judge(role: str, name: str) -> SuiteJudge:
     """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
     if name not in MEASURED:
         raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",
                        remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
 
     def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        part = importlib.import_module(f"salon.judge.{name.removesuffix('s')}_judge")
+        from salon.judge import measuring_judge as measuring
+
         if name == "pixels":
-            return nullcontext(part.pixel_judge(role, study, points))
-        return nullcontext(part.layout_judge(role, study, folder, points))
+            return nullcontext(measuring.pixel_judge(role, study, points))
+        return nullcontext(measuring.layout_judge(role, study, folder, points))
 
     return SuiteJudge(opened)
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers on the pictures of an entry: logits for the columns of EPS.
-# --------------------------------------------------------------------------------------------------
+# -- scorers: logits for the columns of EPS ----------------------------------------------------------------------------
 
 
 def check_scorers(suite: Suite, scorers: Mapping[str, Scorer]) -> None:
     """Refuse, before anything is spent, what EPS cannot be made of: no logits, less is better, another scorer."""
     columns = [rule.id for rule in suite.card.preferences]
-    frozen = {one.id: one.signature for one in suite.reference.preferences} if suite.reference else {}
+    frozen = (
+        {column_reference.id: column_reference.signature for column_reference in suite.reference.preferences}
+        if suite.reference
+        else {}
+    )
     for column, scorer in scorers.items():
         where = f"--scorer {column}"
         if column not in columns:
@@ -429,8 +425,8 @@ def score_column(
     folder: Path,
     column: str,
     scorer: Scorer,
-    watch: Callable[[str, int, int], None] = lambda doing, done, wanted: None,
-    kept: ResultCache | None = None,
+    watch: Callable[[str, int, int], None] = lambda doing, completed, total: None,
+    cache: ResultCache | None = None,
 ) -> pa.Table:
     """Score every picture of an entry; rows of scores.parquet. The scorer's own table stays in ENTRY/scores."""
     study = entry_study(suite, entry)
@@ -443,10 +439,10 @@ def score_column(
     if not study.counts.get("items"):
         return LOGITS.empty_table()
 
-    def told(done: int, wanted: int) -> None:
-        watch(f"{entry.name}: {scorer.name}", done, wanted)
+    def told(completed: int, total: int) -> None:
+        watch(f"{entry.name}: {scorer.name}", completed, total)
 
-    score_study(study, folder, scorer, progress=told, kept=kept)
+    score_study(study, folder, scorer, progress=told, cache=cache)
     scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     more = {"preference": column, "scorer": str(scorer.signature)}
     return pa.Table.from_pylist([row | more for row in scored], LOGITS)
@@ -454,7 +450,7 @@ def score_column(
 
 def table_logits(entry: Entry, column: str, table: TableScorer) -> pa.Table:
     """Rows of scores.parquet from a table: none where it knows no picture of the entry, BadValue where only some."""
-    items = [Item(id=one.item) for one in entry.pictures if one.image is not None]
+    items = [Item(id=picture.item) for picture in entry.pictures if picture.image is not None]
     lacking = [item.id for item in items if not table.knows(item.id)]
     if lacking and len(lacking) < len(items):
         raise BadValue(

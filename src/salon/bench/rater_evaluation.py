@@ -1,6 +1,10 @@
-"""Scorers and judges as raters, held against people on one study or several.
+"""Scorers and judges as raters: against the people of studies, and on the field's released test sets.
 
-Composes `judge` (accuracies, ceilings: `evaluate.judges`) and `stats` (the order of generators).
+Accuracies and ceilings come from `evaluate.judges`, the order of generators from `stats`.
+
+Released tests (HPSv3's Tables 3 and 4) are counted as the released evaluations count. The preferred picture of every
+record is known. A scorer is right if that picture has the higher number; equal numbers are wrong. Every record counts,
+also one that repeats a pair.
 """
 
 from __future__ import annotations
@@ -23,11 +27,11 @@ from salon.bench.rater_tables import (
     RaterTables,
 )
 from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
-from salon.evaluate.answers import PairJudge
-from salon.evaluate.judge_figures import JudgeOnPanel, judge_on_panels
+from salon.evaluate.answers import PairAnswers
 from salon.evaluate.judges import find_judges, report_judges
-from salon.evaluate.people import ItemOrder, VotePanel, is_person, item_generators, vote_panels
-from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings
+from salon.evaluate.pair_results import JudgeFigures
+from salon.evaluate.people import ItemOrder, TestPairs, is_person, item_generators, study_pairs
+from salon.evaluate.results import Evaluation, ReportSettings
 from salon.judge.scorers.registry import make_scorer
 from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
 from salon.models.cache import ResultCache
@@ -38,7 +42,7 @@ from salon.stats.rank_agreement import generator_ranks
 from salon.stats.result import Estimate
 from salon.store.formats import recognize
 from salon.store.formats.hpd import CRITERION, PictureFiles
-from salon.store.formats.preference_tests import READERS, LabelledPair, PreferenceTest, read_preference_test
+from salon.store.formats.preference_tests import READERS, PreferenceTest, read_preference_test
 from salon.study import Item, Prompt, Signature, Study
 from salon.study.interfaces import Scorer, ScorerCard
 from salon.study.tables import JUDGMENTS
@@ -57,10 +61,10 @@ class EvaluatedStudy:
 
     name: str
     study: Study
-    panels: Sequence[VotePanel]
-    places: ItemOrder
-    report: JudgeReport
-    met: dict[str, list[JudgeOnPanel]]
+    pairs: TestPairs
+    order: ItemOrder
+    report: Evaluation
+    answers: dict[str, PairAnswers]
 
 
 def rater_tables(
@@ -76,50 +80,64 @@ def rater_tables(
     Raters are those of `salon judge report`; `names` limits them, `check` tests the people's own signal.
     """
     settings = settings or ReportSettings()
-    held, warnings = [], []
+    evaluations, warnings = [], []
     for number, (study, folder) in enumerate(studies):
-        name = _name([one.name for one, _ in studies[:number]], study.name)
+        earlier_names = [evaluation.name for evaluation, _ in studies[:number]]
+        again = earlier_names.count(study.name)
+        name = f"{study.name} #{again + 1}" if again else study.name
         try:
-            held.append(_held(name, study, folder, settings, names, check, progress))
+            evaluations.append(_evaluate_study(name, study, folder, settings, names, check, progress))
         except TooFew as error:
             if len(studies) == 1:
                 raise
             warnings.append(f"{name}: left out: {error.needed}; found {error.found}")
-    if not held:
+    if not evaluations:
         raise TooFew("raters and people who judged the same pairs are needed", found="; ".join(warnings))
-    if unknown := [name for name in names if not any(name in one.met for one in held)]:
+    if unknown := [name for name in names if not any(name in evaluation.answers for evaluation in evaluations)]:
         raise UnknownReference("a rater of one of the studies is needed", found=", ".join(map(repr, unknown)))
-    rows = _rows(held, settings)
-    signature = _signature(held, settings, names)
+    rows = _rows(evaluations, settings)
+    data = hashlib.sha256(
+        "\n".join(evaluation.report.signature_line for evaluation in evaluations).encode()
+    ).hexdigest()
+    options = {
+        "missing": settings.missing,
+        "draws": settings.draws,
+        "level": settings.level,
+        "studies": len(evaluations),
+    }
+    only = {"names": ",".join(names)} if names else {}
+    signature = Signature(method="raters", data=data[:12], settings={**options, **only}, seed=settings.seed)
+    policies_by_study = [evaluation.report.policies for evaluation in evaluations]
+    policies = [
+        words if all(words in study_policies for study_policies in policies_by_study) else f"{evaluation.name}: {words}"
+        for evaluation in evaluations
+        for words in evaluation.report.policies
+    ]
     return RaterTables(
         level=settings.level,
-        studies=tuple(_panel_study(one, settings) for one in held),
-        raters=tuple(sorted(rows, key=lambda row: (-_mean_accuracy(row), row.rater))),
-        policies=(*_policies(held), ORDER_POLICY),
-        warnings=(*warnings, *(f"{one.name}: {words}" for one in held for words in one.report.warnings)),
+        studies=tuple(_panel_study(evaluation, settings) for evaluation in evaluations),
+        raters=_best_first(rows),
+        policies=(*dict.fromkeys(policies), ORDER_POLICY),
+        warnings=(
+            *warnings,
+            *(f"{evaluation.name}: {words}" for evaluation in evaluations for words in evaluation.report.warnings),
+        ),
         signature=signature,
         signature_line=str(signature),
     )
 
 
-def _policies(held: Sequence[EvaluatedStudy]) -> list[str]:
-    """What holds for all studies once; what holds for one with its name."""
-    said = [one.report.policies for one in held]
-    told = [
-        words if all(words in other for other in said) else f"{one.name}: {words}"
-        for one in held
-        for words in one.report.policies
-    ]
-    return list(dict.fromkeys(told))
+def _best_first(rows: Sequence[RaterResult]) -> tuple[RaterResult, ...]:
+    """By mean accuracy over studies, then by name."""
+
+    def order(row: RaterResult) -> tuple[float, str]:
+        accuracies = [result.accuracy.value for result in row.studies if result.accuracy is not None]
+        return -float(np.mean(accuracies or [0.0])), row.rater
+
+    return tuple(sorted(rows, key=order))
 
 
-def _name(taken: Sequence[str], name: str) -> str:
-    """Two studies of one name are told apart by a number."""
-    again = taken.count(name)
-    return f"{name} #{again + 1}" if again else name
-
-
-def _held(
+def _evaluate_study(
     name: str,
     study: Study,
     folder: Path | None,
@@ -131,173 +149,166 @@ def _held(
     judges = find_judges(study, folder, settings)
     here = [judge.name for judge in judges if judge.name in names]
     if names and not here:
-        raise TooFew("one of the raters asked for is needed", found=_listed(judges), where=f"study {name!r}")
+        raise TooFew(
+            "one of the raters asked for is needed",
+            found=", ".join(judge.name for judge in judges) or "none",
+            where=f"study {name!r}",
+        )
     report = report_judges(
         study, folder, settings, names=here, check=check, progress=lambda step: progress(f"{name}, {step}")
     )
     if not report.judges:
         raise TooFew("a judge of pairs is needed", found="judges of checklists alone", where=f"study {name!r}")
-    places = ItemOrder(study)
-    voted = vote_panels(study, places)
-    shown = {one.judge for one in report.judges}
-    met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in shown}
-    return EvaluatedStudy(name, study, voted, places, report, met)
-
-
-def _listed(judges: Sequence[PairJudge]) -> str:
-    return ", ".join(judge.name for judge in judges) or "none"
-
-
-def _signature(held: Sequence[EvaluatedStudy], settings: ReportSettings, names: Sequence[str]) -> Signature:
-    data = hashlib.sha256("\n".join(one.report.signature_line for one in held).encode()).hexdigest()
-    told = {"missing": settings.missing, "draws": settings.draws, "level": settings.level, "studies": len(held)}
-    only = {"names": ",".join(names)} if names else {}
-    return Signature(method="raters", data=data[:12], settings={**told, **only}, seed=settings.seed)
+    order = ItemOrder(study)
+    pairs = study_pairs(study, order)
+    names_shown = {judge.name for judge in report.judges}
+    answers = {judge.name: judge.answers.on(pairs) for judge in judges if judge.name in names_shown}
+    return EvaluatedStudy(name, study, pairs, order, report, answers)
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
 
 
-def _panel_study(held: EvaluatedStudy, settings: ReportSettings) -> PanelStudy:
+def _panel_study(evaluation: EvaluatedStudy, settings: ReportSettings) -> PanelStudy:
+    from_people = is_person(evaluation.study)
+    tables = (evaluation.study.tables[kind] for kind in JUDGMENTS if kind in evaluation.study.tables)
+    codes = [evaluation.study.codes("raters", table.column("rater")) for table in tables]
+    answering = int(from_people[np.unique(np.concatenate(codes))].sum()) if codes else 0
     return PanelStudy(
-        study=held.name,
-        data=held.study.hash,
-        simulated=held.study.simulated,
-        raters=_answering(held.study),
-        generators=len(item_generators(held.study)[0]),
+        study=evaluation.name,
+        data=evaluation.study.hash,
+        simulated=evaluation.study.simulated,
+        raters=answering,
+        generators=len(item_generators(evaluation.study)[0]),
         criteria=tuple(
             PanelCriterion(
-                criterion=one.criterion,
-                name=one.name,
-                votes=one.votes,
-                pairs=one.pairs,
-                tied=one.tied,
-                next_rater=one.next_rater,
-                oracle=one.oracle,
-                no_ceiling=one.no_ceiling,
-                signal=one.signal,
+                criterion=criterion.criterion,
+                name=criterion.name,
+                votes=criterion.votes,
+                pairs=criterion.pairs,
+                tied=criterion.tied,
+                next_rater=criterion.ceilings.next_rater if criterion.ceilings else None,
+                oracle=criterion.ceilings.oracle if criterion.ceilings else None,
+                no_ceiling=criterion.no_ceiling,
+                signal=criterion.signal,
             )
-            for one in held.report.panel
+            for criterion in evaluation.report.panel
         ),
-        next_rater=_pooled_ceiling(held, settings),
-        signature_line=held.report.signature_line,
+        next_rater=_pooled_ceiling(evaluation, settings),
+        signature_line=evaluation.report.signature_line,
     )
 
 
-def _answering(study: Study) -> int:
-    """People (or crowds) with an answer."""
-    asked = is_person(study)
-    tables = (study.tables[kind] for kind in JUDGMENTS if kind in study.tables)
-    codes = [study.codes("raters", table.column("rater")) for table in tables]
-    return int(asked[np.unique(np.concatenate(codes))].sum()) if codes else 0
-
-
-def _pooled_ceiling(held: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
+def _pooled_ceiling(evaluation: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
     """One more person on all pairs of all criteria; None where panels are too small."""
-    votes = np.concatenate([panel.votes[:, :2] for panel in held.panels])
-    clusters = np.concatenate([panel.cluster for panel in held.panels])
-    rng = settings.rng(f"{held.name}\npooled ceiling")
+    votes, clusters = evaluation.pairs.votes[:, :2], evaluation.pairs.group
+    rng = settings.rng(f"{evaluation.name}\npooled ceiling")
     try:
-        made = ceilings(votes[:, 0], votes.sum(axis=1), clusters, draws=settings.draws, rng=rng, level=settings.level)
+        result = ceilings(votes[:, 0], votes.sum(axis=1), clusters, draws=settings.draws, rng=rng, level=settings.level)
     except StatsError:
         return None
-    return made.next_rater
+    return result.next_rater
 
 
 # -- raters ------------------------------------------------------------------------------------------------------------
 
 
-def _rows(held: Sequence[EvaluatedStudy], settings: ReportSettings) -> list[RaterResult]:
-    """Raters by name; one that answers about several studies has one row."""
-    found: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
-    for one in held:
-        for judge in one.report.judges:
-            found.setdefault((judge.judge, judge.kind), []).append((one, judge))
+def _rows(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings) -> list[RaterResult]:
+    """One row for each rater, over all studies it answers about."""
+    by_rater: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
+    for evaluation in evaluations:
+        for judge in evaluation.report.judges:
+            by_rater.setdefault((judge.name, judge.kind), []).append((evaluation, judge))
     return [
         RaterResult(
             rater=name,
             kind=kind,
             simulated=any(judge.simulated for _, judge in met),
             signatures=tuple(dict.fromkeys(judge.signature for _, judge in met if judge.signature)),
-            studies=tuple(_on_study(one, judge, settings) for one, judge in met),
+            studies=tuple(_on_study(evaluation, judge, settings) for evaluation, judge in met),
         )
-        for (name, kind), met in found.items()
+        for (name, kind), met in by_rater.items()
     ]
 
 
-def _mean_accuracy(row: RaterResult) -> float:
-    return float(np.mean([one.accuracy.value for one in row.studies if one.accuracy is not None] or [0.0]))
-
-
-def _on_study(held: EvaluatedStudy, judge: JudgeFigures, settings: ReportSettings) -> RaterOnStudy:
-    by_criterion = {one.criterion: one.figures for one in judge.criteria}
-    figures = {one.criterion: by_criterion.get(one.criterion) for one in held.report.panel}
+def _on_study(evaluation: EvaluatedStudy, judge: JudgeFigures, settings: ReportSettings) -> RaterOnStudy:
+    by_criterion = {criterion.criterion: criterion.figures for criterion in judge.criteria}
+    figures = {criterion.criterion: by_criterion.get(criterion.criterion) for criterion in evaluation.report.panel}
     return RaterOnStudy(
-        study=held.name,
+        study=evaluation.name,
         accuracy=judge.pooled.accuracy,
         macro=judge.macro.accuracy,
         unread=judge.pooled.unseen,
-        criteria={id: None if one is None else one.accuracy for id, one in figures.items()},
+        criteria={id: None if criterion is None else criterion.accuracy for id, criterion in figures.items()},
         pairs=judge.pooled.pairs,
-        panel_pairs=sum(int(panel.decided.sum()) for panel in held.panels),
-        order=_generator_order(held, judge.judge, settings),
-        warnings=tuple(f"{one.name}: {words}" for one in judge.criteria for words in one.warnings),
+        panel_pairs=int(evaluation.pairs.decided.sum()),
+        order=_generator_order(evaluation, judge.name, settings),
+        warnings=tuple(f"{criterion.name}: {words}" for criterion in judge.criteria for words in criterion.warnings),
     )
 
 
-def _generator_order(held: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
+def _generator_order(evaluation: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
     """People's and the rater's shares of pairs won, over all criteria."""
-    names, of_item = item_generators(held.study)
-    parts = [_decided(held, one, of_item) for one in held.met[judge]]
-    first, second, votes, said, cluster = (np.concatenate(column) for column in zip(*parts))
+    names, of_item = item_generators(evaluation.study)
+    first, second, votes, rater_shares, cluster = _pair_shares(evaluation, evaluation.answers[judge], of_item)
     present, pair = np.unique(np.stack([first, second]), return_inverse=True)
     if len(present) < 2:
         return GeneratorAgreement(
             spearman=None, kendall=None, nmse=None, generators=len(present), pairs=len(first),
             reason="items do not name two generators" if len(names) < 2 else "no pair of two generators was answered",
         )  # fmt: skip
-    sides = pair.reshape(2, -1)
-    tables = [
-        generator_points(sides, cluster, len(present), points) for points in (votes, said, np.full(len(said), 0.5))
-    ]
     rng = settings.rng(f"{judge}\norder of generators")
-    made = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
+    return _agreement(pair.reshape(2, -1), cluster, len(present), votes, rater_shares, rng, settings)
+
+
+def _agreement(
+    sides: Ints,
+    cluster: Ints,
+    generators: int,
+    people_shares: Floats,
+    rater_shares: Floats,
+    rng: np.random.Generator,
+    settings: ReportSettings,
+) -> GeneratorAgreement:
+    """Agreement on the order of generators: `sides` are pairs of them, shares are those of the first of each pair."""
+    people, rater, half = (
+        generator_points(sides, cluster, generators, points)
+        for points in (people_shares, rater_shares, np.full(len(rater_shares), 0.5))
+    )
+    ranks = generator_ranks(people, rater, 2 * half, draws=settings.draws, rng=rng, level=settings.level)
     return GeneratorAgreement(
-        spearman=made.spearman,
-        kendall=made.kendall,
-        nmse=made.nmse,
-        generators=len(present),
-        pairs=len(first),
-        reason=made.reason,
+        spearman=ranks.spearman,
+        kendall=ranks.kendall,
+        nmse=ranks.nmse,
+        generators=generators,
+        pairs=len(rater_shares),
+        reason=ranks.reason,
     )
 
 
-def _decided(held: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints) -> tuple[Ints, Ints, Floats, Floats, Ints]:
+def _pair_shares(
+    evaluation: EvaluatedStudy, answers: PairAnswers, of_item: Ints
+) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Of pairs of two generators that both spoke on: the two, people's share for the first, the rater's, the prompt."""
-    a, b = (of_item[item] for item in held.places.items(met.panel.keys))
-    choice = met.faced.choice
-    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & met.faced.asked & (choice != UNREAD))
-    votes = met.panel.votes[rows]
+    a, b = (of_item[item] for item in evaluation.order.items(evaluation.pairs.keys))
+    choice = answers.choice
+    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & answers.asked & (choice != UNREAD))
+    votes = evaluation.pairs.votes[rows]
     share = (votes[:, 0] + votes[:, 2] / 2) / votes.sum(axis=1)
-    return a[rows], b[rows], share, (choice[rows] + 1) / 2, met.panel.cluster[rows]
+    return a[rows], b[rows], share, (choice[rows] + 1) / 2, evaluation.pairs.group[rows]
 
 
 def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats) -> Floats:
     """(clusters, generators): `points` to the first of each pair, the rest of 1 to the second."""
     _, row = np.unique(cluster, return_inverse=True)
     shape = int(row.max()) + 1, generators
-    made = np.zeros(shape)
-    np.add.at(made, (row, sides[0]), points)
-    np.add.at(made, (row, sides[1]), 1 - points)
-    return made
+    table = np.zeros(shape)
+    np.add.at(table, (row, sides[0]), points)
+    np.add.at(table, (row, sides[1]), 1 - points)
+    return table
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers on the field's test sets, counted as the released evaluations count: HPSv3's Tables 3 and 4.
-#
-# Of every record the preferred picture is known. A scorer is right where that picture has the higher number; where both
-# have the same number it is wrong, as in the released evaluation. Every record counts, also one that repeats a pair.
-# --------------------------------------------------------------------------------------------------
+# -- released test sets ------------------------------------------------------------------------------------------------
 
 NO_CEILING = "a record has one label, as in the released evaluation: no ceiling can be given"
 POLICIES = (
@@ -342,7 +353,7 @@ def released_test_tables(
     if not tests or not scorers:
         raise TooFew("a test set and a scorer are needed", found=f"{len(tests)} and {len(scorers)}")
     rows, warnings, digest = [], [], hashlib.sha256()
-    for scorer, name in zip(scorers, number_repeats(one.name for one in scorers)):
+    for scorer, name in zip(scorers, number_repeats(candidate.name for candidate in scorers)):
         on_tests = []
         for test in tests:
             margins, unscored = _margins(test, scorer, scoring, progress)
@@ -367,7 +378,7 @@ def released_test_tables(
     return RaterTables(
         level=settings.level,
         studies=tuple(_panel(test, settings) for test in tests),
-        raters=tuple(sorted(rows, key=lambda row: (-_mean(row), row.rater))),
+        raters=_best_first(rows),
         policies=(*POLICIES, MISSING[settings.missing], ORDER_POLICY),
         warnings=tuple(warnings),
         signature=signature,
@@ -375,35 +386,33 @@ def released_test_tables(
     )
 
 
-def _mean(row: RaterResult) -> float:
-    return float(np.mean([one.accuracy.value for one in row.studies if one.accuracy is not None] or [0.0]))
-
-
 def _margins(
     test: PreferenceTest, scorer: Scorer, scoring: ScoreSettings | None, progress: Callable[[str], None]
 ) -> tuple[Floats, dict[str, int]]:
     """Number of the preferred picture less that of the other, for every record; NaN where one has none."""
-    wanted = dict.fromkeys((one.text, name) for one in test.pairs for name in (one.preferred, one.other))
-    asked = [
-        (Item(id=name, prompt=text, image=str(test.paths[name])), Prompt(id=text, text=text)) for text, name in wanted
+    keys = dict.fromkeys((pair.text, name) for pair in test.pairs for name in (pair.preferred, pair.other))
+    questions = [
+        (Item(id=name, prompt=text, image=str(test.paths[name])), Prompt(id=text, text=text)) for text, name in keys
     ]
-    scored = score_pictures(scorer, asked, scoring, lambda step: progress(f"{test.name}, {step}"))
-    values = dict(zip(wanted, scored.values if scored.card.higher_is_better else -scored.values))
-    margins = [values[one.text, one.preferred] - values[one.text, one.other] for one in test.pairs]
+    scored = score_pictures(scorer, questions, scoring, lambda step: progress(f"{test.name}, {step}"))
+    values = dict(zip(keys, scored.values if scored.card.higher_is_better else -scored.values))
+    margins = [values[pair.text, pair.preferred] - values[pair.text, pair.other] for pair in test.pairs]
     return np.array(margins, np.float64), scored.unscored
 
 
 def _on_test(test: PreferenceTest, name: str, margins: Floats, settings: ReportSettings) -> RaterOnStudy:
-    known = ~np.isnan(margins)
-    counted = known if settings.missing == "not-asked" else np.ones(len(margins), bool)
-    if not counted.any():
+    has_margin = ~np.isnan(margins)
+    in_denominator = has_margin if settings.missing == "not-asked" else np.ones(len(margins), bool)
+    if not in_denominator.any():
         raise TooFew("a record whose pictures both have a number is needed", found="none", where=test.name)
-    verdicts = np.where(~known, UNREAD, np.where(np.nan_to_num(margins) > 0, WITH, AGAINST))
-    group = np.unique([one.text for one in test.pairs], return_inverse=True)[1]
+    verdicts = np.where(~has_margin, UNREAD, np.where(np.nan_to_num(margins) > 0, WITH, AGAINST))
+    group = np.unique([pair.text for pair in test.pairs], return_inverse=True)[1]
     figures = judge_accuracy(
-        kind_table(verdicts[counted], group[counted]), draws=settings.draws, rng=settings.rng(f"{test.name}\n{name}"),
+        kind_table(verdicts[in_denominator], group[in_denominator]),
+        draws=settings.draws,
+        rng=settings.rng(f"{test.name}\n{name}"),
         level=settings.level,
-    ).pooled  # fmt: skip
+    ).pooled
     accuracy = figures.accuracy
     return RaterOnStudy(
         study=test.name,
@@ -421,7 +430,7 @@ def _on_test(test: PreferenceTest, name: str, margins: Floats, settings: ReportS
 def _order(
     test: PreferenceTest, name: str, margins: Floats, group: NDArray[np.int64], settings: ReportSettings
 ) -> GeneratorAgreement:
-    models = [(one.preferred_model, one.other_model) for one in test.pairs]
+    models = [(pair.preferred_model, pair.other_model) for pair in test.pairs]
     rows = [k for k, (a, b) in enumerate(models) if a and b and a != b and not np.isnan(margins[k])]
     names = sorted({model for k in rows for model in models[k] if model})
     if len(names) < 2:
@@ -432,16 +441,8 @@ def _order(
     place = {model: number for number, model in enumerate(names)}
     sides = np.array([[place[str(model)] for model in models[k]] for k in rows], np.int64).T
     chosen = (np.sign(margins[rows]) + 1) / 2
-    tables = [
-        generator_points(sides, group[rows], len(names), points)
-        for points in (np.ones(len(rows)), chosen, np.full(len(rows), 0.5))
-    ]
     rng = settings.rng(f"{test.name}\n{name}\norder of generators")
-    ranks = generator_ranks(tables[0], tables[1], 2 * tables[2], draws=settings.draws, rng=rng, level=settings.level)
-    return GeneratorAgreement(
-        spearman=ranks.spearman, kendall=ranks.kendall, nmse=ranks.nmse,
-        generators=len(names), pairs=len(rows), reason=ranks.reason,
-    )  # fmt: skip
+    return _agreement(sides, group[rows], len(names), np.ones(len(rows)), chosen, rng, settings)
 
 
 def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
@@ -454,7 +455,7 @@ def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
         data=test.sha256,
         simulated=False,
         raters=1,
-        generators=len(_models(test.pairs)),
+        generators=len({model for pair in test.pairs for model in (pair.preferred_model, pair.other_model) if model}),
         criteria=(criterion,),
         next_rater=None,
         count="records",
@@ -463,13 +464,7 @@ def _panel(test: PreferenceTest, settings: ReportSettings) -> PanelStudy:
     )
 
 
-def _models(pairs: Sequence[LabelledPair]) -> set[str]:
-    return {model for one in pairs for model in (one.preferred_model, one.other_model) if model}
-
-
-# --------------------------------------------------------------------------------------------------
-# Numbers of one scorer for pictures that are in no study's folder, kept as `salon score` keeps them.
-# --------------------------------------------------------------------------------------------------
+# -- scores of pictures that are in no study folder --------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -486,25 +481,25 @@ class ScoredPictures:
 
 def score_pictures(
     scorer: Scorer,
-    asked: Sequence[tuple[Item, Prompt | None]],
+    questions: Sequence[tuple[Item, Prompt | None]],
     settings: ScoreSettings | None = None,
     progress: Callable[[str], None] = lambda step: None,
 ) -> ScoredPictures:
     """Numbers of items whose `image` is the path of a picture."""
     settings = settings or ScoreSettings()
-    kept = ResultCache()
+    cache = ResultCache()
     try:
         results, _ = cached_scores(
-            scorer, asked, settings.batch, kept,
-            lambda done, wanted: progress(f"{scorer.name}, {done:,} of {wanted:,} pictures"),
+            scorer, questions, settings.batch, cache,
+            lambda completed, total: progress(f"{scorer.name}, {completed:,} of {total:,} pictures"),
         )  # fmt: skip
     finally:
-        kept.close()
-    values = np.array([one.value if isinstance(one, PictureScore) else np.nan for one in results], np.float64)
+        cache.close()
+    values = np.array([result.value if isinstance(result, PictureScore) else np.nan for result in results], np.float64)
     if np.isnan(values).all():
-        why = next((one.reason for one in results if isinstance(one, MissingScore)), "no picture")
+        why = next((result.reason for result in results if isinstance(result, MissingScore)), "no picture")
         raise DesignError(f"{scorer.name} must give a number to at least one picture", found=f"none: {why}")
-    unscored = Counter(one.reason for one in results if isinstance(one, MissingScore))
+    unscored = Counter(result.reason for result in results if isinstance(result, MissingScore))
     return ScoredPictures(scorer, getattr(scorer, "card", ScorerCard()), values, dict(unscored))
 
 

@@ -93,7 +93,7 @@ class RaterResult(Noun):
 
     def on(self, study: str) -> RaterOnStudy | None:
         """Its figures on one study."""
-        return next((one for one in self.studies if one.study == study), None)
+        return next((result for result in self.studies if result.study == study), None)
 
 
 class RaterTables(Noun):

@@ -3,9 +3,13 @@
     mu_ref(p)    = median over entries of the field of the mean logit of the entry's pictures for p
     sigma_ref(p) = median of the means of their sigmas, where the scorer states them
 
-An odd field's reference is one entry's value; an even field's is the midpoint between the two in the middle, a picture
-nobody made. The entries of the field are inside their own reference. An entry without a scored picture for a prompt is
-left out there, and `n` says how many were not.
+The reference of an odd field is one entry's value; that of an even field is the midpoint between the two in the middle,
+which nobody made. The entries of the field are inside their own reference. An entry without a scored picture for a
+prompt is left out there, and `n` says how many were not.
+
+Before a reference is frozen, a board has Capability alone; its entries are scored all the same. The suite with the
+reference in it is another suite with another hash, so it has a board of its own. Entries go there with their pictures,
+answers and scores; nothing is made or asked again.
 """
 
 from __future__ import annotations
@@ -20,10 +24,9 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.bench import entry as files
-from salon.bench.axes import Logit, Logits, index_logits, require_logits
+from salon.bench.axes import Logits, index_logits, require_logits
 from salon.bench.board import Board, check_new_name, entry_folder
-from salon.bench.entry import Entry, EntryPicture, required_pictures
+from salon.bench.entry import ANSWERS_FILE, LOGITS_FILE, RESULT, Entry, EntryPicture, required_pictures
 from salon.bench.entry_files import PUBLISHED, read_answers, read_logits, write_answers, write_logits
 from salon.bench.judging import check_scorers, table_logits
 from salon.bench.result import inputs_digest
@@ -43,40 +46,9 @@ FieldScorer = tuple[str, str, ScorerCard]
 
 
 def make_reference(
-    suite: Suite,
-    field: Sequence[tuple[Entry, pa.Table]],
-    scorers: Mapping[str, FieldScorer],
-    note: str = "",
+    suite: Suite, field: Sequence[tuple[Entry, pa.Table]], scorers: Mapping[str, FieldScorer], note: str = ""
 ) -> Reference:
     """The reference of every column of the suite, from entries with their LOGITS tables."""
-    _check_field(field)
-    made = [_scored(suite, entry, logits, scorers) for entry, logits in sorted(field, key=lambda one: one[0].name)]
-    return Reference(
-        prompts=prompts_hash(suite),
-        field=tuple(
-            FieldEntry(name=entry.name, digest=inputs_digest(pictures, logits=logits))
-            for entry, pictures, logits in made
-        ),
-        preferences=tuple(
-            PreferenceReference(
-                id=rule.id,
-                scorer=scorers[rule.id][0],
-                signature=scorers[rule.id][1],
-                card=scorers[rule.id][2],
-                points=tuple(
-                    _point(rule.id, one.prompt.id, made) for one in suite.prompts if suite.tag_of(one.prompt.id).eps
-                ),
-            )
-            for rule in suite.card.preferences
-        ),
-        note=note,
-    )
-
-
-_Made = tuple[Entry, list[EntryPicture], Logits]
-
-
-def _check_field(field: Sequence[tuple[Entry, pa.Table]]) -> None:
     names = [entry.name for entry, _ in field]
     if len(field) < LEAST:
         raise TooFew(
@@ -89,35 +61,68 @@ def _check_field(field: Sequence[tuple[Entry, pa.Table]]) -> None:
     retracted = [entry.name for entry, _ in field if entry.retracted is not None]
     if retracted:
         raise BadValue("a field holds no retracted entries", found=", ".join(retracted))
-
-
-def _scored(suite: Suite, entry: Entry, logits: pa.Table, scorers: Mapping[str, FieldScorer]) -> _Made:
-    pictures = required_pictures(suite, entry)
-    scores = index_logits(logits, suite, pictures)
-    for rule in suite.card.preferences:
-        if rule.id not in scorers:
-            raise UnknownReference(f"a scorer for the column {rule.id!r} is needed", found=", ".join(scorers) or "none")
-        name, signature, card = scorers[rule.id]
-        require_logits(name, card)
-        others = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
-        if others:
-            raise DesignError(
-                f"scores by {signature} are needed",
-                found=", ".join(map(str, sorted(others, key=str))),
-                where=f"entry {entry.name!r}, column {rule.id!r}",
+    field_scores = []
+    for entry, logits in sorted(field, key=lambda pair: pair[0].name):
+        pictures = required_pictures(suite, entry)
+        scores = index_logits(logits, suite, pictures)
+        for rule in suite.card.preferences:
+            if rule.id not in scorers:
+                raise UnknownReference(
+                    f"a scorer for the column {rule.id!r} is needed", found=", ".join(scorers) or "none"
+                )
+            name, signature, card = scorers[rule.id]
+            require_logits(name, card)
+            other_scorers = {logit.scorer for (column, _), logit in scores.items() if column == rule.id} - {signature}
+            if other_scorers:
+                raise DesignError(
+                    f"scores by {signature} are needed",
+                    found=", ".join(map(str, sorted(other_scorers, key=str))),
+                    where=f"entry {entry.name!r}, column {rule.id!r}",
+                )
+        field_scores.append((entry, pictures, scores))
+    return Reference(
+        prompts=prompts_hash(suite),
+        field=tuple(
+            FieldEntry(name=entry.name, digest=inputs_digest(pictures, logits=logits))
+            for entry, pictures, logits in field_scores
+        ),
+        preferences=tuple(
+            PreferenceReference(
+                id=rule.id,
+                scorer=scorers[rule.id][0],
+                signature=scorers[rule.id][1],
+                card=scorers[rule.id][2],
+                points=tuple(
+                    _point(rule.id, prompt.id, field_scores) for prompt in suite.prompts if suite.tag_of(prompt.id).eps
+                ),
             )
-    return entry, pictures, scores
+            for rule in suite.card.preferences
+        ),
+        note=note,
+    )
 
 
-def _point(column: str, prompt: str, made: Sequence[_Made]) -> ReferencePoint:
+_FieldScores = tuple[Entry, list[EntryPicture], Logits]
+
+
+def _point(column: str, prompt: str, field_scores: Sequence[_FieldScores]) -> ReferencePoint:
     values: list[float] = []
     sigmas: list[list[float]] = []
     stated = True
-    for _, pictures, logits in made:
-        scored = _of_prompt(column, prompt, pictures, logits)
+    for _, pictures, logits in field_scores:
+        prompt_logits = (
+            logits.get((column, logit_of_picture.item))
+            for logit_of_picture in pictures
+            if logit_of_picture.prompt == prompt and logit_of_picture.image is not None
+        )
+        scored = [
+            logit_of_picture
+            for logit_of_picture in prompt_logits
+            if logit_of_picture is not None and logit_of_picture.value is not None
+        ]
         if scored:
-            values.append(float(np.mean([one.value for one in scored])))
-            sigmas.append([one.sigma for one in scored if one.sigma is not None])
+            values.append(float(np.mean([logit.value for logit in scored])))
+            sigmas.append([logit.sigma for logit in scored if logit.sigma is not None])
             stated = stated and len(sigmas[-1]) == len(scored)
     if not values:
         raise TooFew(
@@ -134,18 +139,7 @@ def _point(column: str, prompt: str, made: Sequence[_Made]) -> ReferencePoint:
     )
 
 
-def _of_prompt(column: str, prompt: str, pictures: Sequence[EntryPicture], logits: Logits) -> list[Logit]:
-    found = (logits.get((column, one.item)) for one in pictures if one.prompt == prompt and one.image is not None)
-    return [one for one in found if one is not None and one.value is not None]
-
-
-# --------------------------------------------------------------------------------------------------
-# From a field of entries to a frozen reference, and entries carried over to the board of the suite that has it.
-#
-# Before a reference is frozen a board has Capability alone. Its entries are scored all the same; their median logits,
-# prompt by prompt, become the reference. The suite with the reference in it is another suite, with another hash, so it
-# has a board of its own: entries go there with their pictures, answers and scores, and nothing is made or asked again.
-# --------------------------------------------------------------------------------------------------
+# -- freezing a reference ----------------------------------------------------------------------------------------------
 
 
 def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScorer] | None = None) -> Reference:
@@ -163,11 +157,11 @@ def field_reference(board: Board, note: str = "", tables: Mapping[str, TableScor
     return make_reference(board.suite, field, scorers, note or words)
 
 
-def _logits(board: Board, entry: files.Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
+def _logits(board: Board, entry: Entry, tables: Mapping[str, TableScorer]) -> pa.Table:
     """The logits in an entry's folder, those of a column with a table from there."""
-    kept = read_logits(entry_folder(board, entry.name))
-    kept = kept.filter(pc.invert(pc.is_in(kept.column("preference"), pa.array(list(tables), pa.string()))))
-    return pa.concat_tables([kept, *(table_logits(entry, column, table) for column, table in tables.items())])
+    stored = read_logits(entry_folder(board, entry.name))
+    stored = stored.filter(pc.invert(pc.is_in(stored.column("preference"), pa.array(list(tables), pa.string()))))
+    return pa.concat_tables([stored, *(table_logits(entry, column, table) for column, table in tables.items())])
 
 
 def check_field(board: Board, suite: Suite) -> None:
@@ -195,38 +189,36 @@ def with_reference(suite: Suite, reference: Reference) -> Suite:
 def field_scorers(board: Board, tables: Mapping[str, TableScorer] | None = None) -> dict[str, FieldScorer]:
     """Name, signature and card of the scorer behind every column, as they stand beside the entries' scores."""
     cards = dict(_cards(board))
-    found: dict[str, FieldScorer] = {
+    scorers: dict[str, FieldScorer] = {
         column: (table.name, str(table.signature), table.card) for column, table in (tables or {}).items()
     }
     for entry in board.entries:
         table = read_logits(entry_folder(board, entry.name))
         for column, signature in zip(table.column("preference").to_pylist(), table.column("scorer").to_pylist()):
-            if column not in found and signature in cards:
-                found[column] = (*cards[signature][:1], signature, cards[signature][1])
-    lacking = [rule.id for rule in board.suite.card.preferences if rule.id not in found]
-    if lacking or not found:
+            if column not in scorers and signature in cards:
+                scorers[column] = (*cards[signature][:1], signature, cards[signature][1])
+    lacking = [rule.id for rule in board.suite.card.preferences if rule.id not in scorers]
+    if lacking or not scorers:
         raise BadFile(
             "scores of every column of the suite are needed to freeze a reference",
-            found=_lacks(board, lacking),
+            found="a board without entries"
+            if not board.entries
+            else f"none of {', '.join(lacking)}"
+            if lacking
+            else "a suite without a column of EPS",
             where=str(board.folder),
             remedy=f"salon bench run {board.folder} {'' if board.entries else '-g NAME '}"
             f"--scorer {lacking[0] if lacking else 'COLUMN'}=NAME",
         )
-    return found
-
-
-def _lacks(board: Board, columns: list[str]) -> str:
-    if not board.entries:
-        return "a board without entries"
-    return f"none of {', '.join(columns)}" if columns else "a suite without a column of EPS"
+    return scorers
 
 
 def _cards(board: Board) -> Iterator[tuple[str, tuple[str, ScorerCard]]]:
     for entry in board.entries:
         for path in sorted((entry_folder(board, entry.name) / SCORES_FOLDER).glob("*.json")):
-            told = json.loads(path.read_text(encoding="utf-8"))
-            card = ScorerCard.parse(told["card"], where=str(path))
-            yield told["signature"], (told["scorer"], card)
+            record = json.loads(path.read_text(encoding="utf-8"))
+            card = ScorerCard.parse(record["card"], where=str(path))
+            yield record["signature"], (record["scorer"], card)
 
 
 # -- carrying over -----------------------------------------------------------------------------------------------------
@@ -244,20 +236,20 @@ def carry_entries(source: Board, target: Board) -> list[str]:
             found=f"one with others ({prompts_hash(source.suite)[:16]})",
             where=str(source.folder),
         )
-    there = {one.name for one in target.entries}
-    brought = [one.name for one in source.entries if one.name not in there]
-    for name in brought:
+    there = {entry.name for entry in target.entries}
+    names = [entry.name for entry in source.entries if entry.name not in there]
+    for name in names:
         check_new_name(target, name)
-        _carry(entry_folder(source, name), entry_folder(target, name), same_points=_same_points(source, target))
-    return brought
-
-
-def _same_points(source: Board, target: Board) -> bool:
-    return all(source.suite.hashes[name] == target.suite.hashes[name] for name in (POINTS, ROUTES))
+        _carry(
+            entry_folder(source, name),
+            entry_folder(target, name),
+            same_points=all(source.suite.hashes[name] == target.suite.hashes[name] for name in (POINTS, ROUTES)),
+        )
+    return names
 
 
 def _carry(source: Path, target: Path, *, same_points: bool) -> None:
-    left = {files.RESULT, PUBLISHED, files.ANSWERS_FILE, files.LOGITS_FILE}
+    left = {RESULT, PUBLISHED, ANSWERS_FILE, LOGITS_FILE}
     with whole_folder(target.resolve()) as new:
         shutil.copytree(source, new, dirs_exist_ok=True, ignore=lambda folder, names: left & set(names))
         write_logits(new, read_logits(source))

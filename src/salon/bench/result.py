@@ -1,11 +1,25 @@
-"""What an entry is worth: a pure function of the suite, the entry's own pictures, and the answers and scores they got.
+"""The result of an entry, and the standings of all entries of a board.
 
     Capability = 100 mean over prompts of the share of its pictures that pass        (salon.bench.axes)
     EPS        = 100 mean over eligible prompts of the chance against the reference  (salon.bench.axes)
     Overall    = w_c Capability + w_e EPS, one draw of prompts for both
 
-Intervals: salon.stats.intervals, by the suite's `interval`, `level`, `draws` and `seed`. No other entry, no name, no
-clock and no order of rows enters, so that nothing anybody else does can move a published number.
+Intervals: salon.stats.prompt_means, by the suite's `interval`, `level`, `draws` and `seed`. A result is a pure function
+of the suite, the entry's own pictures, and their answers and scores. No other entry, no name, no clock and no order of
+rows enters, so nothing that anybody else does can move a published number.
+
+Standings compare entries prompt by prompt, for all answered the same prompts. With u_ie what prompt i adds to the error
+of entry e's mean (salon.stats.prompt_means), n prompts and E entries,
+
+    C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
+
+n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2. f is
+the error of one prompt that turned out differently by half. So a difference that rests on a single prompt is never
+significant, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
+of entries that cannot be told apart: salon.stats.tiers, all pairs at once, t tails with n - 1 degrees of freedom.
+
+Standings depend on which entries are compared, so they are computed when shown and are no part of a result. Only
+complete results have a place; provisional ones are listed without. The caller leaves out retracted entries.
 """
 
 from __future__ import annotations
@@ -41,7 +55,6 @@ from salon.bench.axes import (
 )
 from salon.bench.entry import (
     AxisResult,
-    Coverage,
     Entry,
     EntryPicture,
     EntryResult,
@@ -70,25 +83,42 @@ POLICIES = (
 def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table) -> EntryResult:
     """Everything published about an entry, from its answers (ANSWERS) and its scores (LOGITS)."""
     pictures = required_pictures(suite, entry)
-    said, scores = index_answers(answers, pictures, suite.points), index_logits(logits, suite, pictures)
-    judged = _judged(suite, pictures, said, scores)
+    verdicts, scores = index_answers(answers, pictures, suite.points), index_logits(logits, suite, pictures)
+    axes = _compute_axes(suite, pictures, verdicts, scores)
     measure = AxisEstimator(suite.card)
-    digest = inputs_digest(pictures, said=_used(suite, said), logits=scores)
-    signature = _result_signature(suite, digest)
+    judges = judges_by_point(suite)
+    used = {key: word for key, word in verdicts.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
+    digest = inputs_digest(pictures, verdicts=used, logits=scores)
+    card = suite.card
+    settings = {
+        "suite": f"{card.name}/{card.version}",
+        "frozen": suite.hash[:12] or None,
+        "passes": card.passes,
+        "sigma": "integrated" if card.integrate else "dropped",
+        "interval": card.interval,
+        "level": card.level,
+        "weights": "+".join(f"{weight:g} {name}" for name, weight in card.weights.items()),
+        "metrics": ",".join(f"{name}{number}" for name, number in sorted(card.metrics.items())),
+    }
+    if card.interval == "bootstrap":
+        settings["draws"] = card.draws
+    signature = Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
     return EntryResult(
         entry=entry.name,
         suite=f"{suite.card.name}/{suite.card.version}",
         suite_hash=suite.hash,
-        status="complete" if _complete(judged) else "provisional",
-        capability=measure.result(judged.capability),
-        points=measure.result(judged.points),
-        eps={name: measure.result(axis) for name, axis in judged.eps.items()},
-        overall=_overall(suite, judged, measure),
-        headline=judged.headline,
+        status="complete"
+        if not any(axis.coverage.open for axis in (axes.capability, *axes.eps.values()))
+        else "provisional",
+        capability=measure.result(axes.capability),
+        points=measure.result(axes.points),
+        eps={name: measure.result(axis) for name, axis in axes.eps.items()},
+        overall=_overall(suite, axes, measure),
+        headline=axes.headline,
         weights=dict(suite.card.weights),
-        groups=_groups(suite, judged, measure, scores),
-        prompts=_prompts(suite, judged, scores),
-        oracle=_oracle(suite, said, pictures, measure),
+        groups=_groups(suite, axes, measure, scores),
+        prompts=_prompts(suite, axes, scores),
+        oracle=_oracle(suite, verdicts, pictures, measure),
         digest=digest,
         policies=POLICIES,
         signature=signature,
@@ -96,14 +126,16 @@ def entry_result(suite: Suite, entry: Entry, answers: pa.Table, logits: pa.Table
     )
 
 
-def inputs_digest(pictures: Sequence[EntryPicture], *, said: Answers | None = None, logits: Logits) -> str:
+def inputs_digest(pictures: Sequence[EntryPicture], *, verdicts: Answers | None = None, logits: Logits) -> str:
     """Hash of the pictures and of the answers and scores they got; no order of rows enters."""
     content = {
-        "pictures": sorted([one.prompt, one.seed, one.item, one.sha256 or one.image or ""] for one in pictures),
-        "answers": sorted([*key, word] for key, word in (said or {}).items()),
+        "pictures": sorted(
+            [value.prompt, value.seed, value.item, value.sha256 or value.image or ""] for value in pictures
+        ),
+        "answers": sorted([*key, word] for key, word in (verdicts or {}).items()),
         "scores": sorted(
-            [*key, one.value is None, one.value or 0.0, one.sigma or 0.0, one.scorer or ""]
-            for key, one in logits.items()
+            [*key, value.value is None, value.value or 0.0, value.sigma or 0.0, value.scorer or ""]
+            for key, value in logits.items()
         ),
     }
     return hashlib.sha256(json.dumps(content, sort_keys=True, ensure_ascii=False).encode()).hexdigest()
@@ -126,53 +158,49 @@ class _EntryAxes:
     """The column that enters Overall."""
 
 
-def _judged(suite: Suite, pictures: Sequence[EntryPicture], said: Answers, scores: Logits) -> _EntryAxes:
-    settled = settle_points(suite, said, pictures)
+def _compute_axes(suite: Suite, pictures: Sequence[EntryPicture], verdicts: Answers, scores: Logits) -> _EntryAxes:
+    settled = settle_points(suite, verdicts, pictures)
     columns = {}
     for rule in suite.card.preferences:
         reference = column_reference(suite, rule)
         if reference is not None:
             columns[rule.id] = eps_column(suite, rule, reference, scores, pictures)
     by_prompt = _by_prompt(settled)
+    holds, may_hold, points = (
+        np.array([sum(of(picture) for picture in group) for group in by_prompt.values()], np.float64)
+        for of in (lambda picture: picture.holds, lambda picture: picture.may_hold, lambda picture: len(picture.points))
+    )
+    points_axis = PromptAxis(holds / points, may_hold / points, points, capability_coverage(settled))
     return _EntryAxes(
         settled=by_prompt,
         columns=columns,
         capability=_capability_axis(by_prompt, settled),
-        points=_points_axis(by_prompt, settled),
+        points=points_axis,
         eps={name: _eps_axis(suite, column) for name, column in columns.items()},
         headline=next((rule.id for rule in suite.card.preferences if rule.headline and rule.id in columns), None),
     )
 
 
 def _by_prompt(settled: Sequence[SettledPicture]) -> dict[str, list[SettledPicture]]:
-    found: dict[str, list[SettledPicture]] = {}
-    for one in settled:
-        found.setdefault(one.picture.prompt, []).append(one)
-    return found
+    by_prompt: dict[str, list[SettledPicture]] = {}
+    for picture in settled:
+        by_prompt.setdefault(picture.picture.prompt, []).append(picture)
+    return by_prompt
 
 
 def _capability_axis(
     by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]
 ) -> PromptAxis:
     return PromptAxis(
-        values=np.array([fmean(one.passed for one in group) for group in by_prompt.values()]),
-        at_best=np.array([fmean(one.passed_at_best for one in group) for group in by_prompt.values()]),
+        values=np.array([fmean(picture.passed for picture in group) for group in by_prompt.values()]),
+        at_best=np.array([fmean(picture.passed_at_best for picture in group) for group in by_prompt.values()]),
         weights=np.ones(len(by_prompt)),
         coverage=capability_coverage(settled),
     )
 
 
-def _points_axis(by_prompt: Mapping[str, Sequence[SettledPicture]], settled: Sequence[SettledPicture]) -> PromptAxis:
-    """Every point counts once: a prompt counts with its number of points."""
-    holds, may_hold, points = (
-        np.array([sum(of(one) for one in group) for group in by_prompt.values()], np.float64)
-        for of in (lambda one: one.holds, lambda one: one.may_hold, lambda one: len(one.points))
-    )
-    return PromptAxis(holds / points, may_hold / points, points, capability_coverage(settled))
-
-
 def _eps_axis(suite: Suite, column: EpsColumn) -> PromptAxis:
-    row = {one.prompt.id: place for place, one in enumerate(suite.prompts)}
+    row = {prompt.id: place for place, prompt in enumerate(suite.prompts)}
     rows = [row[picture.prompt] for picture in column.pictures]
     counts, wins, best = (
         np.bincount(rows, weights=of, minlength=len(row)) for of in (None, column.wins, column.wins_at_best)
@@ -181,54 +209,56 @@ def _eps_axis(suite: Suite, column: EpsColumn) -> PromptAxis:
     return PromptAxis(wins / each, best / each, (counts > 0).astype(np.float64), column.coverage)
 
 
-def _overall(suite: Suite, judged: _EntryAxes, measure: AxisEstimator) -> AxisResult | None:
-    if judged.headline is None:
+def _overall(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator) -> AxisResult | None:
+    if entry_axes.headline is None:
         return None
-    axes = judged.capability, judged.eps[judged.headline]
+    axes = entry_axes.capability, entry_axes.eps[entry_axes.headline]
     shares = suite.card.weights[CAPABILITY], suite.card.weights[EPS]
     bound = sum(share * at_best(axis) for share, axis in zip(shares, axes, strict=True))
-    return AxisResult(
-        figure=measure.figure(*axes, shares=shares),
-        at_best=round(bound, DIGITS),
-        coverage=_both(axes[0].coverage, axes[1].coverage),
-    )
-
-
-def _both(capability: Coverage, eps: Coverage) -> Coverage:
-    """Capability counts every picture; answers and scores add up."""
+    capability = axes[0].coverage
+    eps = axes[1].coverage
     added = {name: getattr(capability, name) + getattr(eps, name) for name in ("asked", "given", "unread", "open")}
-    return capability.model_copy(update=added)
+    both = capability.model_copy(update=added)
+    return AxisResult(figure=measure.figure(*axes, shares=shares), at_best=round(bound, DIGITS), coverage=both)
 
 
-def _oracle(suite: Suite, said: Answers, pictures: Sequence[EntryPicture], measure: AxisEstimator) -> AxisResult | None:
+def _oracle(
+    suite: Suite, verdicts: Answers, pictures: Sequence[EntryPicture], measure: AxisEstimator
+) -> AxisResult | None:
     judge = suite.card.oracle
-    if judge is None or not any(by == judge for _, _, by in said):
+    if judge is None or not any(by == judge for _, _, by in verdicts):
         return None
-    settled = settle_by_judge(judge, suite, said, pictures)
+    settled = settle_by_judge(judge, suite, verdicts, pictures)
     return measure.result(_capability_axis(_by_prompt(settled), settled))
-
-
-def _complete(judged: _EntryAxes) -> bool:
-    return not any(axis.coverage.open for axis in (judged.capability, *judged.eps.values()))
 
 
 # -- groups, prompts and pictures ------------------------------------------------------------------------------------
 
 
-def _groups(suite: Suite, judged: _EntryAxes, measure: AxisEstimator, scores: Logits) -> tuple[GroupResult, ...]:
+def _groups(suite: Suite, entry_axes: _EntryAxes, measure: AxisEstimator, scores: Logits) -> tuple[GroupResult, ...]:
     """Every tag that has prompts, then every group of tags."""
     tags: dict[str, list[int]] = {}
     groups: dict[str, list[int]] = {}
-    for place, one in enumerate(suite.prompts):
-        tags.setdefault(one.tag, []).append(place)
-        groups.setdefault(suite.tag_of(one.prompt.id).group, []).append(place)
-    rewards = _rewards(suite, judged, scores)
+    for place, suite_prompt in enumerate(suite.prompts):
+        tags.setdefault(suite_prompt.tag, []).append(place)
+        groups.setdefault(suite.tag_of(suite_prompt.id).group, []).append(place)
+    rewards = {
+        rule.id: np.array(
+            [
+                fmean(_logit_or_nan(scores, rule.id, settled.picture) for settled in entry_axes.settled[prompt.id])
+                for prompt in suite.prompts
+            ]
+        )
+        for rule in suite.card.preferences
+    }
     return tuple(
         GroupResult(
             id=group,
             kind=kind,
-            capability=measure.figure(judged.capability.over(rows)),
-            eps={name: measure.figure(axis.over(rows)) for name, axis in judged.eps.items() if axis.over(rows).counts},
+            capability=measure.figure(entry_axes.capability.over(rows)),
+            eps={
+                name: measure.figure(axis.over(rows)) for name, axis in entry_axes.eps.items() if axis.over(rows).counts
+            },
             reward={
                 column: _mean_logit(values[rows], suite.card.level)
                 for column, values in rewards.items()
@@ -236,22 +266,9 @@ def _groups(suite: Suite, judged: _EntryAxes, measure: AxisEstimator, scores: Lo
             },
             prompts=len(rows),
         )
-        for kind, named in (("tag", tags), ("group", groups))
-        for group, rows in named.items()
+        for kind, rows_by_id in (("tag", tags), ("group", groups))
+        for group, rows in rows_by_id.items()
     )
-
-
-def _rewards(suite: Suite, judged: _EntryAxes, scores: Logits) -> dict[str, Floats]:
-    """By column the mean logit of every prompt; NaN where a picture has none."""
-    return {
-        rule.id: np.array(
-            [
-                fmean(_logit_or_nan(scores, rule.id, one.picture) for one in judged.settled[prompt.prompt.id])
-                for prompt in suite.prompts
-            ]
-        )
-        for rule in suite.card.preferences
-    }
 
 
 def _logit_or_nan(scores: Logits, column: str, picture: EntryPicture) -> float:
@@ -265,23 +282,23 @@ def _mean_logit(values: Floats, level: float) -> Estimate:
     return figure.transform(lambda end: round(end, DIGITS))
 
 
-def _prompts(suite: Suite, judged: _EntryAxes, scores: Logits) -> tuple[PromptResult, ...]:
+def _prompts(suite: Suite, entry_axes: _EntryAxes, scores: Logits) -> tuple[PromptResult, ...]:
     columns = [rule.id for rule in suite.card.preferences]
     wins = {
         name: {picture.item: win for picture, win in zip(column.pictures, column.wins, strict=True)}
-        for name, column in judged.columns.items()
+        for name, column in entry_axes.columns.items()
     }
     return tuple(
         PromptResult(
-            prompt=one.prompt.id,
-            tag=one.tag,
-            passed=float(judged.capability.values[row]),
-            passed_at_best=float(judged.capability.at_best[row]),
-            eps={name: float(axis.values[row]) for name, axis in judged.eps.items() if axis.weights[row]},
-            eps_at_best={name: float(axis.at_best[row]) for name, axis in judged.eps.items() if axis.weights[row]},
-            pictures=tuple(_picture(settled, columns, wins, scores) for settled in judged.settled[one.prompt.id]),
+            prompt=prompt.id,
+            tag=prompt.tag,
+            passed=float(entry_axes.capability.values[row]),
+            passed_at_best=float(entry_axes.capability.at_best[row]),
+            eps={name: float(axis.values[row]) for name, axis in entry_axes.eps.items() if axis.weights[row]},
+            eps_at_best={name: float(axis.at_best[row]) for name, axis in entry_axes.eps.items() if axis.weights[row]},
+            pictures=tuple(_picture(settled, columns, wins, scores) for settled in entry_axes.settled[prompt.id]),
         )
-        for row, one in enumerate(suite.prompts)
+        for row, prompt in enumerate(suite.prompts)
     )
 
 
@@ -298,7 +315,7 @@ def _picture(
         passed=settled.passed,
         passed_at_best=settled.passed_at_best,
         points=settled.points,
-        said=settled.said,
+        said=settled.replies,
         logits={column: logit.value for column, logit in own.items() if logit.value is not None},
         sigmas={column: logit.sigma for column, logit in own.items() if logit.sigma is not None},
         wins={column: by_item[picture.item] for column, by_item in wins.items() if picture.item in by_item},
@@ -308,46 +325,7 @@ def _picture(
 # -- what it was made from -------------------------------------------------------------------------------------------
 
 
-def _used(suite: Suite, said: Answers) -> Answers:
-    """Answers that count: by judges of the point's route, and by the oracle."""
-    judges = judges_by_point(suite)
-    return {key: word for key, word in said.items() if key[2] in judges[key[1]] or key[2] == suite.card.oracle}
-
-
-def _result_signature(suite: Suite, digest: str) -> Signature:
-    card = suite.card
-    settings = {
-        "suite": f"{card.name}/{card.version}",
-        "frozen": suite.hash[:12] or None,
-        "passes": card.passes,
-        "sigma": "integrated" if card.integrate else "dropped",
-        "interval": card.interval,
-        "level": card.level,
-        "weights": "+".join(f"{weight:g} {name}" for name, weight in card.weights.items()),
-        "metrics": ",".join(f"{name}{number}" for name, number in sorted(card.metrics.items())),
-    }
-    if card.interval == "bootstrap":
-        settings["draws"] = card.draws
-    return Signature(method="bench.result", data=digest[:12], settings=settings, seed=card.seed)
-
-
-# --------------------------------------------------------------------------------------------------
-# Standings: ranks of the entries of a board on one axis, with what is not known about them.
-#
-# Every entry answered the same prompts, so entries are compared prompt by prompt. With u_ie what prompt i adds to the
-# error of entry e's mean (salon.stats.intervals), n prompts and E entries,
-#
-#     C = n/(n - 1) u'u + I f^2,   f = 1/(2n)        covariance of the values, shared prompts included
-#
-# n counts the prompts of the axis; of Overall, u = sum_j c_j sqrt(n_j/(n_j - 1)) u_j and f^2 = sum_j (c_j/2n_j)^2.
-# f is the error of one prompt that turned out otherwise by half: a difference that rests on a single prompt is never
-# one
-# that counts, and entries that passed everything are not thereby known exactly. Ranks, rank intervals, tiers and groups
-# of entries that cannot be told apart: salon.stats.ranks, all pairs at once, t tails with n - 1 degrees of freedom.
-#
-# Standings depend on who stands there, so they are computed when shown and are no part of a result. Only complete
-# results have a place; provisional ones are listed without. Retracted entries are left out by the caller, who knows.
-# --------------------------------------------------------------------------------------------------
+# -- standings ---------------------------------------------------------------------------------------------------------
 
 POINTS = "points"
 SEED = 0
@@ -382,46 +360,50 @@ class Standings(Noun):
 
 def standings(results: Sequence[EntryResult], axis: str = OVERALL) -> Standings:
     """Places on 'capability', 'points', 'overall' or an EPS column, from results of one suite."""
-    _same_suite(results)
-    complete = sorted((one for one in results if one.status == "complete"), key=lambda one: one.entry)
-    axes = [axis_of(one, axis) for one in complete]
-    ranked, prompts = _ranked(complete, axes, axis)
+    hashes = sorted({item.suite_hash for item in results})
+    if len(hashes) > 1:
+        raise DesignError(
+            "entries of one and the same suite are needed to compare them",
+            found=f"results under {', '.join(item[:12] for item in hashes)}",
+            remedy="run every entry with the same frozen suite",
+        )
+    entry_names = [item.entry for item in results]
+    if len(set(entry_names)) < len(entry_names):
+        twice = sorted({name for name in entry_names if entry_names.count(name) > 1})
+        raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
+    complete = sorted((result for result in results if result.status == "complete"), key=lambda result: result.entry)
+    axes = [axis_of(result, axis) for result in complete]
+    ranked, prompts = _rank_entries(complete, axes, axis)
     order = sorted(range(len(complete)), key=lambda place: ranked.rank[place]) if ranked else range(len(complete))
-    names = [one.entry for one in complete]
+    names = [result.entry for result in complete]
+    digests = "".join(f"{result.entry}\0{result.digest}\0" for result in complete)
+    settings = {"axis": axis, "entries": len(complete), "frozen": complete[0].suite_hash[:12] if complete else None}
+    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
+    standings_signature = Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
     return Standings(
         axis=axis,
         places=tuple(_place(place, names, axes, ranked, order) for place in order),
         groups=tuple(tuple(names[place] for place in run) for run in ranked.groups) if ranked else (),
-        provisional=tuple(sorted(one.entry for one in results if one.status != "complete")),
+        provisional=tuple(sorted(result.entry for result in results if result.status != "complete")),
         prompts=prompts,
         level=axes[0].figure.level if axes else 0.95,
-        method=_method(ranked, prompts),
-        signature_line=str(_standings_signature(complete, axis)),
+        method="no ranks: fewer than two complete entries"
+        if ranked is None
+        else ranked.method
+        if prompts > 1
+        else ONE_PROMPT,
+        signature_line=str(standings_signature),
     )
 
 
 def axis_of(result: EntryResult, axis: str) -> AxisResult:
     """One axis of a result by its name; UnknownReference where it has none of that name."""
-    named = {CAPABILITY: result.capability, POINTS: result.points, **result.eps, OVERALL: result.overall}
-    found = named.get(axis)
-    if found is None:
-        known = ", ".join(name for name, one in named.items() if one is not None)
-        raise UnknownReference(f"an axis named {axis!r} is needed", found=known, where=f"entry {result.entry!r}")
-    return found
-
-
-def _same_suite(results: Sequence[EntryResult]) -> None:
-    hashes = sorted({one.suite_hash for one in results})
-    if len(hashes) > 1:
-        raise DesignError(
-            "entries of one and the same suite are needed to compare them",
-            found=f"results under {', '.join(one[:12] for one in hashes)}",
-            remedy="run every entry with the same frozen suite",
-        )
-    names = [one.entry for one in results]
-    if len(set(names)) < len(names):
-        twice = sorted({name for name in names if names.count(name) > 1})
-        raise BadValue("every entry stands once", found=f"more than once: {', '.join(twice)}")
+    by_name = {CAPABILITY: result.capability, POINTS: result.points, **result.eps, OVERALL: result.overall}
+    axis_result = by_name.get(axis)
+    if axis_result is None:
+        names = ", ".join(name for name, candidate in by_name.items() if candidate is not None)
+        raise UnknownReference(f"an axis named {axis!r} is needed", found=names, where=f"entry {result.entry!r}")
+    return axis_result
 
 
 def _place(
@@ -437,41 +419,29 @@ def _place(
         low=int(ranked.low[place]),
         high=int(ranked.high[place]),
         tier=int(ranked.tier[place]),
-        tied=tuple(names[other] for other in order if other != place and not apart[other]),
+        tied=tuple(names[rival] for rival in order if rival != place and not apart[rival]),
     )
 
 
 # -- the covariance of all entries ----------------------------------------------------------------------------------
 
 
-def _ranked(results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: str) -> tuple[RankIntervals | None, int]:
+def _rank_entries(
+    results: Sequence[EntryResult], axes: Sequence[AxisResult], axis: str
+) -> tuple[RankIntervals | None, int]:
     """Rank intervals, and the number of prompts behind them."""
     if len(results) < 2:
         return None, axes[0].figure.n if axes else 0
     parts = [(share, *_table(results, name)) for name, share in _shares(results[0], axis).items()]
     prompts = min(int((w > 0).all(axis=1).sum()) for _, _, w in parts)
     ranked = rank_intervals(
-        [one.figure.value / 100 for one in axes],
+        [axis_result.figure.value / 100 for axis_result in axes],
         shared_covariance(parts) if prompts > 1 else np.eye(len(axes)),  # errors as large as the scale
         df=max(prompts - 1, 1),
         level=axes[0].figure.level,
         rng=np.random.default_rng(SEED),
     )
     return ranked, prompts
-
-
-def _method(ranked: RankIntervals | None, prompts: int) -> str:
-    if ranked is None:
-        return "no ranks: fewer than two complete entries"
-    return ranked.method if prompts > 1 else ONE_PROMPT
-
-
-def _standings_signature(results: Sequence[EntryResult], axis: str) -> Signature:
-    """Of the results that have a place."""
-    digests = "".join(f"{one.entry}\0{one.digest}\0" for one in results)
-    settings = {"axis": axis, "entries": len(results), "frozen": results[0].suite_hash[:12] if results else None}
-    data = hashlib.sha256(digests.encode()).hexdigest()[:12]
-    return Signature(method="bench.standings", data=data, settings=settings, seed=SEED)
 
 
 def _shares(result: EntryResult, axis: str) -> dict[str, float]:
@@ -484,16 +454,18 @@ def _shares(result: EntryResult, axis: str) -> dict[str, float]:
 
 def shared_covariance(parts: Sequence[tuple[float, Floats, Floats]]) -> Floats:
     """(entries, entries), prompts shared; never without an error of its own for every entry."""
-    counted = [np.count_nonzero(w[:, 0]) for _, _, w in parts]
-    u = sum(share * np.sqrt(n / (n - 1)) * influences(x, w) for n, (share, x, w) in zip(counted, parts, strict=True))
-    own = sum((share / (2 * n)) ** 2 for n, (share, _, _) in zip(counted, parts, strict=True))
+    prompt_counts = [np.count_nonzero(w[:, 0]) for _, _, w in parts]
+    u = sum(
+        share * np.sqrt(n / (n - 1)) * influences(x, w) for n, (share, x, w) in zip(prompt_counts, parts, strict=True)
+    )
+    own = sum((share / (2 * n)) ** 2 for n, (share, _, _) in zip(prompt_counts, parts, strict=True))
     values: Floats = u.T @ u + own * np.eye(u.shape[1])
     return values
 
 
 def _table(results: Sequence[EntryResult], axis: str) -> tuple[Floats, Floats]:
     """(prompts, entries) values and weights of a plain axis."""
-    pairs = np.array([[_prompt_value(prompt, axis) for prompt in one.prompts] for one in results])
+    pairs = np.array([[_prompt_value(prompt, axis) for prompt in result.prompts] for result in results])
     return pairs[..., 0].T, pairs[..., 1].T
 
 

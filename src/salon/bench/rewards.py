@@ -1,7 +1,11 @@
-"""What a scorer gives to generators: mean reward by generator and category, ranked (the table of HPSv3's benchmark).
+"""What scorers give to generators: mean reward by generator and category, ranked (the table of HPSv3's benchmark).
 
 With several scorers, such as the criteria of a model trained on a panel, the rows of one generator are its quality
 report: where it is ahead of the others and where behind (TASTE, section 7.2, use iii).
+
+Order of generators (HPSv3's Table 3): do mean rewards put generators in the order that people do? People's value of a
+generator is its share of votes over pairs of two generators, a tie half for either; a scorer's is its mean over the
+prompts of the benchmark. The two need not have a prompt in common, so each is drawn again by itself.
 """
 
 from __future__ import annotations
@@ -18,8 +22,7 @@ from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.judges import people_only
-from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts
+from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts, people_only
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.judge.scoring import SCORES_FOLDER as SCORES
 from salon.judge.scoring import ScoreSettings, list_scores, read_score_run, read_scores, scores_file
@@ -124,11 +127,7 @@ class RewardTables(Noun):
         return [(board, place) for board in self.boards for place in board.places if place.generator == generator]
 
 
-# --------------------------------------------------------------------------------------------------
-# Tables of scores of a study as boards of its generators: mean reward by generator and category, ranked.
-#
-# Composes `judge` (tables written by `salon score`), `stats` (means over the same prompts) and `bench` (the table).
-# --------------------------------------------------------------------------------------------------
+# -- boards ------------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -197,9 +196,7 @@ def reward_tables(
     items = _Items(generators, of_item, item_prompts(study), item_categories(study))
     if not (items.generator[items.prompt >= 0] >= 0).any():
         raise DesignError(
-            "items that name their generator and their prompt are needed",
-            found="none",
-            where=f"study {study.name!r}",
+            "items that name their generator and their prompt are needed", found="none", where=f"study {study.name!r}"
         )
     scorers, boards = [], []
     if scored or folder is None:
@@ -217,8 +214,18 @@ def reward_tables(
                 boards.append(_board(name, category, table, settings))
     votes = None if people is None else people_votes(people)
     orders = [] if votes is None else [_order(scorer.name, values, items, votes, settings) for values, scorer in tables]
-    signature = _signature(study, scorers, settings, by_category, votes)
-    said = [POLICIES[settings.missing], *([OVERALL] if settings.overall == "categories" else []), *COMMON]
+    options = {
+        "scorers": ",".join(f"{scorer.name}@{scorer.digest}" for scorer in scorers),
+        "missing": settings.missing,
+        "by_category": by_category,
+        "overall": settings.overall,
+        "level": settings.level,
+        **({} if votes is None else {"people": votes.data[:12]}),
+    }
+    signature = Signature(
+        method="rewards", data=study.hash[:12], revision=study.revision, settings=options, seed=settings.seed
+    )
+    policies = [POLICIES[settings.missing], *([OVERALL] if settings.overall == "categories" else []), *COMMON]
     return RewardTables(
         study=study.name,
         study_hash=study.hash,
@@ -229,7 +236,7 @@ def reward_tables(
         boards=tuple(boards),
         generators=generators,
         orders=tuple(orders),
-        policies=(*said, *([] if votes is None else [ORDER_POLICY])),
+        policies=(*policies, *([] if votes is None else [ORDER_POLICY])),
         signature=signature,
         signature_line=str(signature),
     )
@@ -249,7 +256,7 @@ def score_study_pictures(
 ) -> list[ScoredPictures]:  # fmt: skip
     """Score the items of `study`, whose pictures are at `paths`, by scorers as `salon score` names them."""
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    asked = [
+    questions = [
         (
             item.model_copy(update={"image": str(paths[item.id])}) if item.id in paths else item,
             prompts.get(item.prompt or ""),
@@ -257,46 +264,46 @@ def score_study_pictures(
         for item in study.nouns("items")
     ]
     scorers = open_scorers(names, settings)
-    lower = [one.name for one in scorers if not getattr(one, "card", ScorerCard()).higher_is_better]
+    lower = [candidate.name for candidate in scorers if not getattr(candidate, "card", ScorerCard()).higher_is_better]
     if lower:
         raise DesignError("a reward is higher for the better picture", found=f"{lower[0]}: lower is better")
-    return [score_pictures(scorer, asked, settings, progress) for scorer in scorers]
+    return [score_pictures(scorer, questions, settings, progress) for scorer in scorers]
 
 
 # -- tables of scores --------------------------------------------------------------------------------------------------
 
 
 def _scored_tables(scored: Sequence[ScoredPictures]) -> list[tuple[Floats, RewardScorer]]:
-    names = number_repeats(one.scorer.name for one in scored)
+    names = number_repeats(pictures.scorer.name for pictures in scored)
     return [
         (
-            one.values,
+            pictures.values,
             RewardScorer(
                 name=name,
-                signature=str(one.scorer.signature),
-                is_logit=one.card.is_logit,
-                measures=one.card.measures,
-                digest=hashlib.sha256(one.values.tobytes()).hexdigest()[:12],
-                unscored=one.unscored,
+                signature=str(pictures.scorer.signature),
+                is_logit=pictures.card.is_logit,
+                measures=pictures.card.measures,
+                digest=hashlib.sha256(pictures.values.tobytes()).hexdigest()[:12],
+                unscored=pictures.unscored,
             ),
         )
-        for one, name in zip(scored, names)
+        for pictures, name in zip(scored, names)
     ]
 
 
 def _known(folder: Path, study: Study) -> list[str]:
     """All tables whose card does not say that lower is better."""
-    found = list_scores(folder)
-    runs = {name: read_score_run(scores_file(folder / SCORES, name)) for name in found}
-    kept = [name for name, run in runs.items() if run is None or run.card.higher_is_better]
-    if not kept:
+    tables = list_scores(folder)
+    runs = {name: read_score_run(scores_file(folder / SCORES, name)) for name in tables}
+    usable = [name for name, run in runs.items() if run is None or run.card.higher_is_better]
+    if not usable:
         raise TooFew(
             "a table of scores is needed",
-            found=f"only such where lower is better: {', '.join(found)}" if found else "none",
+            found=f"only such where lower is better: {', '.join(tables)}" if tables else "none",
             where=f"study {study.name!r}",
             remedy="salon score STUDY --model MODEL, or --scorer NAME",
         )
-    return kept
+    return usable
 
 
 def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer]:
@@ -312,30 +319,32 @@ def _scores(study: Study, folder: Path, name: str) -> tuple[Floats, RewardScorer
     if run is not None and not run.card.higher_is_better:
         raise DesignError("a reward is higher for the better picture", found=f"{name}: lower is better")
     values = _values(study, file)
-    told = RewardScorer(
+    scorer = RewardScorer(
         name=name,
         signature=None if run is None else run.signature,
         is_logit=run is not None and run.card.is_logit,
         measures="" if run is None else run.card.measures,
         digest=hashlib.sha256(values.tobytes()).hexdigest()[:12],
     )
-    return values, told
+    return values, scorer
 
 
 def _values(study: Study, file: Path) -> Floats:
     table = read_scores(file)
     items, values = (table.column(column).to_pylist() for column in ("item", "value"))
-    known = dict(zip(items, values))
-    if len(known) < len(items):
-        raise BadValue("one score of every item", found=f"{len(items)} of {len(known)} items", where=str(file))
-    strange = [item for item, value in known.items() if value is not None and not np.isfinite(value)]
+    value_by_item = dict(zip(items, values))
+    if len(value_by_item) < len(items):
+        raise BadValue("one score of every item", found=f"{len(items)} of {len(value_by_item)} items", where=str(file))
+    strange = [item for item, value in value_by_item.items() if value is not None and not np.isfinite(value)]
     if strange:
-        raise BadValue("a score is a finite number", found=f"{known[strange[0]]} of {strange[0]!r}", where=str(file))
-    found = [known.get(item) for item in study.ids("items").to_pylist()]
-    made = np.array([np.nan if value is None else value for value in found], np.float64)
-    if np.isnan(made).all():
+        raise BadValue(
+            "a score is a finite number", found=f"{value_by_item[strange[0]]} of {strange[0]!r}", where=str(file)
+        )
+    item_values = [value_by_item.get(item) for item in study.ids("items").to_pylist()]
+    numbers = np.array([np.nan if value is None else value for value in item_values], np.float64)
+    if np.isnan(numbers).all():
         raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
-    return made
+    return numbers
 
 
 # -- one board ---------------------------------------------------------------------------------------------------------
@@ -346,7 +355,7 @@ class _ScoreTable:
     """Pictures of one scorer by prompt and generator."""
 
     names: list[str]
-    asked: Floats
+    listed: Floats
     """(prompts, generators): pictures listed."""
     scored: Floats
     """Of these, with a number."""
@@ -358,14 +367,14 @@ class _ScoreTable:
     @property
     def lacks(self) -> NDArray[np.bool_]:
         """Where fewer pictures are scored than others have: that is a missing picture too."""
-        return np.asarray(self.scored < self.asked.max(axis=1, keepdims=True))
+        return np.asarray(self.scored < self.listed.max(axis=1, keepdims=True))
 
     def used(self, settings: RewardTableSettings) -> tuple[NDArray[np.bool_], NDArray[np.bool_]]:
         """The prompts that count, and the generators that have a mean over them."""
         if settings.missing == "shared":
-            kept = np.asarray((self.scored > 0).all(axis=1))
-            return kept, np.full(len(self.names), bool(kept.any()))
-        return np.ones(len(self.asked), bool), np.asarray(~self.lacks.any(axis=0))
+            is_shared = np.asarray((self.scored > 0).all(axis=1))
+            return is_shared, np.full(len(self.names), bool(is_shared.any()))
+        return np.ones(len(self.listed), bool), np.asarray(~self.lacks.any(axis=0))
 
 
 def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: bool) -> _ScoreTable | None:
@@ -380,16 +389,16 @@ def _table(values: Floats, items: _Items, among: NDArray[np.bool_], *, weighed: 
         pairs, prompt = np.unique(np.stack([items.prompt, items.category]), axis=1, return_inverse=True)
         prompt, stratum = prompt.reshape(-1), pairs[1]
     shape = int(prompt.max()) + 1, len(items.names)
-    asked, scored, total = (np.zeros(shape) for _ in range(3))
+    listed, scored, total = (np.zeros(shape) for _ in range(3))
     place = prompt[used], items.generator[used]
     there = ~np.isnan(values[used])
-    np.add.at(asked, place, 1)
+    np.add.at(listed, place, 1)
     np.add.at(scored, place, there)
     np.add.at(total, place, np.where(there, values[used], 0.0))
-    rows, present = np.flatnonzero(asked.sum(axis=1)), np.flatnonzero(asked.sum(axis=0))
-    asked, scored, total = (table[np.ix_(rows, present)] for table in (asked, scored, total))
+    rows, present = np.flatnonzero(listed.sum(axis=1)), np.flatnonzero(listed.sum(axis=0))
+    listed, scored, total = (table[np.ix_(rows, present)] for table in (listed, scored, total))
     names = [items.names[number] for number in present]
-    return _ScoreTable(names, asked, scored, total, None if stratum is None else stratum[rows])
+    return _ScoreTable(names, listed, scored, total, None if stratum is None else stratum[rows])
 
 
 def _order(
@@ -400,53 +409,53 @@ def _order(
     rng = np.random.default_rng([settings.seed, 10])
     if table is None:
         return reward_order(scorer, people, (), np.empty((0, 0)), None, rng=rng, level=settings.level)
-    kept, whole = table.used(settings)
-    x = table.total[kept][:, whole] / table.scored[kept][:, whole]
+    counted_prompts, whole = table.used(settings)
+    x = table.total[counted_prompts][:, whole] / table.scored[counted_prompts][:, whole]
     names = [name for name, there in zip(table.names, whole) if there]
-    strata = None if table.strata is None else table.strata[kept]
+    strata = None if table.strata is None else table.strata[counted_prompts]
     return reward_order(scorer, people, names, x, strata, rng=rng, level=settings.level)
 
 
 def _board(scorer: str, category: str | None, table: _ScoreTable, settings: RewardTableSettings) -> RewardBoard:
     """One board, from the pictures of its prompts and generators."""
     names, scored, lacks = table.names, table.scored, table.lacks
-    kept, whole = table.used(settings)
-    made = None
+    counted_prompts, whole = table.used(settings)
+    means = None
     if whole.any():
-        x = table.total[kept][:, whole] / scored[kept][:, whole]
+        x = table.total[counted_prompts][:, whole] / scored[counted_prompts][:, whole]
         rng = np.random.default_rng([settings.seed, 9])
         if table.strata is None:
-            made = paired_means(x, rng=rng, level=settings.level)
+            means = paired_means(x, rng=rng, level=settings.level)
         else:
-            made = replace(
-                paired_means(stratify_values(x, table.strata[kept]), rng=rng, level=settings.level),
+            means = replace(
+                paired_means(stratify_values(x, table.strata[counted_prompts]), rng=rng, level=settings.level),
                 beats=(None,) * x.shape[1],
             )
     order = {int(generator): number for number, generator in enumerate(np.flatnonzero(whole))}
     places = [
-        _place(name, made, order.get(g), int(scored[:, g].sum()), int(lacks[:, g].sum()))
+        _place(name, means, order.get(g), int(scored[:, g].sum()), int(lacks[:, g].sum()))
         for g, name in enumerate(names)
     ]
     return RewardBoard(
         scorer=scorer,
         category=category,
-        places=tuple(sorted(places, key=lambda one: (one.mean is None, -one.mean.value if one.mean else 0.0))),
-        prompts=int(kept.sum()),
-        left_out=int((~kept).sum()),
-        reason=_why(made, whole, int(kept.sum())),
+        places=tuple(sorted(places, key=lambda place: (place.mean is None, -place.mean.value if place.mean else 0.0))),
+        prompts=int(counted_prompts.sum()),
+        left_out=int((~counted_prompts).sum()),
+        reason=_why(means, whole, int(counted_prompts.sum())),
     )
 
 
-def _place(name: str, made: PairedMeans | None, number: int | None, pictures: int, lacking: int) -> RewardPlace:
-    if made is None or number is None:
+def _place(name: str, means: PairedMeans | None, number: int | None, pictures: int, lacking: int) -> RewardPlace:
+    if means is None or number is None:
         nothing = dict.fromkeys(("mean", "lead", "beats", "rank", "rank_low", "rank_high", "tier"))
         return RewardPlace(generator=name, **nothing, pictures=pictures, lacking=lacking)
-    ranks, values = made.ranks, [one.value for one in made.means]
+    ranks, values = means.ranks, [mean.value for mean in means.means]
     return RewardPlace(
         generator=name,
-        mean=made.means[number],
-        lead=made.leads[number],
-        beats=made.beats[number],
+        mean=means.means[number],
+        lead=means.leads[number],
+        beats=means.beats[number],
         rank=1 + sum(value > values[number] for value in values),
         rank_low=None if ranks is None else int(ranks.low[number]),
         rank_high=None if ranks is None else int(ranks.high[number]),
@@ -456,36 +465,15 @@ def _place(name: str, made: PairedMeans | None, number: int | None, pictures: in
     )
 
 
-def _why(made: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> str | None:
-    if made is None:
+def _why(means: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> str | None:
+    if means is None:
         return "no prompt has a score of every generator" if not prompts else "every generator lacks a prompt"
-    if made.ranks is None and whole.sum() > 1:
+    if means.ranks is None and whole.sum() > 1:
         return "one prompt: nothing is told apart" if prompts == 1 else "two generators differ alike on every prompt"
     return None
 
 
-def _signature(
-    study: Study, scorers: Sequence[RewardScorer], settings: RewardTableSettings, by_category: bool,
-    votes: PeopleVotes | None,
-) -> Signature:  # fmt: skip
-    told = {
-        "scorers": ",".join(f"{one.name}@{one.digest}" for one in scorers),
-        "missing": settings.missing,
-        "by_category": by_category,
-        "overall": settings.overall,
-        "level": settings.level,
-        **({} if votes is None else {"people": votes.data[:12]}),
-    }
-    return Signature(method="rewards", data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
-
-
-# --------------------------------------------------------------------------------------------------
-# Do mean rewards put generators in the order that people do? HPSv3's Table 3.
-#
-# People's value of a generator is its share of votes over pairs of two generators, a tie half for either; a scorer's is
-# its mean over the prompts of the benchmark. The two need not have a prompt in common, so each is drawn again by
-# itself.
-# --------------------------------------------------------------------------------------------------
+# -- order of generators -----------------------------------------------------------------------------------------------
 
 DRAWS = 2000
 ORDER_POLICY = (
@@ -545,7 +533,7 @@ def reward_order(
     """The agreement of one scorer: `values` are (prompts, generators) of `names`, complete."""
     shared = [name for name in people.names if name in names]
     alone = sorted({*people.names, *names} - set(shared))
-    known: dict[str, Any] = {
+    fields: dict[str, Any] = {
         "scorer": scorer,
         "people": people.study,
         "generators": tuple(shared),
@@ -553,7 +541,9 @@ def reward_order(
     }
     if len(shared) < 3 or not len(values):
         reason = f"an order of generators needs at least 3 that both have; there are {len(shared)}"
-        return RewardOrder(**known, spearman=None, kendall=None, nmse=None, prompts=len(values), pairs=0, reason=reason)
+        return RewardOrder(
+            **fields, spearman=None, kendall=None, nmse=None, prompts=len(values), pairs=0, reason=reason
+        )
     x = values[:, [list(names).index(name) for name in shared]]
     x = x if strata is None else stratify_values(x, strata)
     number = np.array([shared.index(name) if name in shared else -1 for name in people.names])
@@ -561,12 +551,12 @@ def reward_order(
     used = (sides >= 0).all(axis=0)
     if not used.any():
         reason = "people compared no two of the generators that both have"
-        return RewardOrder(**known, spearman=None, kendall=None, nmse=None, prompts=len(x), pairs=0, reason=reason)
+        return RewardOrder(**fields, spearman=None, kendall=None, nmse=None, prompts=len(x), pairs=0, reason=reason)
     points = (people.share[used], np.full(int(used.sum()), 0.5))
-    won, half = (generator_points(sides[:, used], people.prompt[used], len(shared), one) for one in points)
+    won, half = (generator_points(sides[:, used], people.prompt[used], len(shared), weights) for weights in points)
     result = mean_ranks(x, won, 2 * half, draws=DRAWS, rng=rng, level=level)
     return RewardOrder(
-        **known,
+        **fields,
         spearman=result.spearman,
         kendall=result.kendall,
         nmse=result.nmse,

@@ -8,7 +8,6 @@ from salon.bench.rewards import RewardBoard, RewardPlace, RewardTables, Verdict
 from salon.report import Badge, Cell, Chart, Column, Page, Section, Table, charts, located
 from salon.report.numbers import count, estimate
 from salon.report.words import SIMULATED, brief, join_names, one_way, sentence
-from salon.stats.result import Estimate
 
 ALL = "All"
 _BADGES: dict[Verdict, Badge] = {
@@ -24,7 +23,7 @@ def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
     """All generators under each scorer; or one generator under all of them."""
     here: RewardTables = located(tables)
     many = f"{count(len(tables.generators))} generators"
-    sections = [_scorer_section(here, one.name) for one in tables.scorers] if generator is None else []
+    sections = [_scorer_section(here, scorer.name) for scorer in tables.scorers] if generator is None else []
     if generator is None and tables.orders:
         sections.append(_order_section(here))
     if generator is not None:
@@ -46,7 +45,7 @@ def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
 
 def _scorer_section(tables: RewardTables, name: str) -> Section:
     boards = [board for board in tables.boards if board.scorer == name]
-    scorer = next(one for one in tables.scorers if one.name == name)
+    scorer = next(candidate for candidate in tables.scorers if candidate.name == name)
     columns = [
         Column("generator", "Generator"),
         Column("rank", "Rank", "estimate", 0, "By the mean over all categories, with the ranks it may truly have."),
@@ -58,14 +57,16 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
     rows = [_row(place, boards) for place in boards[0].places] if boards else []
     about = sentence(scorer.measures) if scorer.measures else ""
     unit = "Logits: one more is odds of e to one." if scorer.is_logit else "On the scorer's own scale."
-    return Section(
-        brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *_reasons(boards)], f"{about} {unit}"
-    )
+    reasons = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
+    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
+    return Section(brief(name), [Table(columns, rows, label=f"Rewards by {name}"), *reasons, *left], f"{about} {unit}")
 
 
 def _row(first: RewardPlace, boards: Sequence[RewardBoard]) -> dict[str, object]:
     places = {
-        f"c{number}": _cell(next((one for one in board.places if one.generator == first.generator), None), number > 0)
+        f"c{number}": _cell(
+            next((place for place in board.places if place.generator == first.generator), None), number > 0
+        )
         for number, board in enumerate(boards)
     }
     return {"generator": first.generator, "rank": _rank(first), **places}
@@ -88,12 +89,6 @@ def _rank(place: RewardPlace) -> tuple[int, int | None, int | None] | None:
     return None if place.rank is None else (place.rank, place.rank_low, place.rank_high)
 
 
-def _reasons(boards: Sequence[RewardBoard]) -> list[str]:
-    told = [f"{board.category or ALL}: {board.reason}." for board in boards if board.reason]
-    left = [f"{board.category or ALL}: {count(board.left_out)} prompts left out." for board in boards if board.left_out]
-    return [*told, *left]
-
-
 def _order_section(tables: RewardTables) -> Section:
     """HPSv3's Table 3."""
     columns = [
@@ -107,15 +102,15 @@ def _order_section(tables: RewardTables) -> Section:
     ]
     rows = [
         {
-            "scorer": brief(one.scorer),
-            "spearman": Cell(one.spearman, why=one.reason or ""),
-            "kendall": one.kendall,
-            "nmse": one.nmse,
-            "generators": str(len(one.generators)),
-            "prompts": one.prompts,
-            "pairs": one.pairs,
+            "scorer": brief(order.scorer),
+            "spearman": Cell(order.spearman, why=order.reason or ""),
+            "kendall": order.kendall,
+            "nmse": order.nmse,
+            "generators": str(len(order.generators)),
+            "prompts": order.prompts,
+            "pairs": order.pairs,
         }
-        for one in tables.orders
+        for order in tables.orders
     ]
     missing = tables.orders[0].left_out
     notes = [f"Not in both, so in no order: {', '.join(brief(name) for name in missing)}."] if missing else []
@@ -128,9 +123,9 @@ def _order_section(tables: RewardTables) -> Section:
 
 def _lead_section(tables: RewardTables, generator: str) -> Section:
     """A chart of its leads over all categories, and which of them are sure."""
-    places = [(board, one) for board, one in tables.of(generator) if board.category is None]
-    found = [(board, one, one.lead) for board, one in places if one.lead is not None]
-    if not found:
+    places = [(board, place) for board, place in tables.of(generator) if board.category is None]
+    leads = [(board, place, place.lead) for board, place in places if place.lead is not None]
+    if not leads:
         return Section("In short", ["No scorer has a mean of it and of another generator on all prompts."])
     drawings = [
         Chart(
@@ -142,11 +137,11 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
                 null_label="the others",
             )
         )
-        for board, _, lead in found
+        for board, _, lead in leads
     ]
     same_scale = all(scorer.is_logit for scorer in tables.scorers)
     if same_scale:
-        rows = [(brief(board.scorer), lead.value, lead.low, lead.high, "") for board, _, lead in found]
+        rows = [(brief(board.scorer), lead.value, lead.low, lead.high, "") for board, _, lead in leads]
         drawings = [
             Chart(
                 charts.dot_intervals(
@@ -154,16 +149,13 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
                 )
             )
         ]
-    return Section("In short", [_sentence(found), *drawings], "Its mean less that of all others on the same prompts.")
-
-
-def _sentence(found: Sequence[tuple[RewardBoard, RewardPlace, Estimate]]) -> str:
     parts = []
     for verdict in ("ahead", "behind", "not told apart"):
-        names = [brief(board.scorer) for board, one, _ in found if one.verdict == verdict]
+        names = [brief(board.scorer) for board, place, _ in leads if place.verdict == verdict]
         if names:
             parts.append(f"{verdict} under {join_names(names).unescape()}")
-    return f"Over all categories: {'; '.join(parts)}."
+    summary = f"Over all categories: {'; '.join(parts)}."
+    return Section("In short", [summary, *drawings], "Its mean less that of all others on the same prompts.")
 
 
 def _report_section(tables: RewardTables, generator: str) -> Section:
@@ -182,12 +174,12 @@ def _report_section(tables: RewardTables, generator: str) -> Section:
             "scorer": brief(board.scorer),
             "category": board.category or ALL,
             "prompts": board.prompts,
-            "mean": Cell(one.mean, why="" if one.mean else _lacking(one)),
-            "lead": one.lead,
-            "beats": one.beats,
-            "rank": _rank(one),
-            "verdict": _BADGES[one.verdict],
+            "mean": Cell(place.mean, why="" if place.mean else _lacking(place)),
+            "lead": place.lead,
+            "beats": place.beats,
+            "rank": _rank(place),
+            "verdict": _BADGES[place.verdict],
         }
-        for board, one in tables.of(generator)
+        for board, place in tables.of(generator)
     ]
     return Section("Scorer by scorer", [Table(columns, rows, label=f"Rewards of {generator}")])

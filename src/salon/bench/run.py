@@ -1,4 +1,9 @@
-"""What a run of a suite reports: entry by entry, judge by judge, and why something is still open."""
+"""Run a suite: generators make its pictures, judges answer its points, scorers give logits, results are published.
+
+Every step keeps what it has before the next begins, and does nothing twice. Whatever ends a run (an outage, a spent
+budget, Ctrl-C, kill -9), the same call continues where it stopped. An entry whose result is published is not touched
+again. `plan_suite` counts what a run would make, ask and spend.
+"""
 
 from __future__ import annotations
 
@@ -51,7 +56,6 @@ from salon.generate.record import GenerateSettings, item_id, read_generations
 from salon.generate.run import generate_items
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.plan import JudgePlan
-from salon.judge.run import JudgeRun
 from salon.judge.scorers.registry import TableScorer
 from salon.judge.verdicts import UnreadLimits
 from salon.judge.vlm import Vlm
@@ -103,9 +107,7 @@ class SuiteRun(Noun):
         return all(entry.status != "provisional" for entry in self.entries)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run of a suite would make, ask and spend: counted before anything is.
-# --------------------------------------------------------------------------------------------------
+# -- planning ----------------------------------------------------------------------------------------------------------
 
 _UNMADE = "images/not-made-yet.png"
 
@@ -143,12 +145,12 @@ class SuitePlan(Noun):
     @property
     def calls(self) -> int:
         """Paid calls in all."""
-        return sum(one.to_ask for entry in self.entries for one in entry.judges if one.paid)
+        return sum(role.to_ask for entry in self.entries for role in entry.judges if role.paid)
 
     @property
     def cost_at_most(self) -> float | None:
         """The most they cost; None where a price is not known."""
-        costs = [one.cost_at_most for entry in self.entries for one in entry.judges if one.paid and one.to_ask]
+        costs = [role.cost_at_most for entry in self.entries for role in entry.judges if role.paid and role.to_ask]
         return None if None in costs else sum(cost for cost in costs if cost is not None)
 
 
@@ -167,22 +169,22 @@ def plan_suite(
 ) -> SuitePlan:
     """What `run_suite` would do with the same arguments. Nothing is made, asked or written."""
     board = open_board(folder) if is_board(folder) else None
-    wanted = [_of_generator(suite, folder, board, one) for one in generators] or _on_board(board)
+    planned = [_plan_generator(suite, folder, board, generator) for generator in generators] or _plan_board(board)
     return SuitePlan(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
-        entries=tuple(_entry_plan(suite, one, judges or {}) for one in wanted),
+        entries=tuple(_entry_plan(suite, generator, judges or {}) for generator in planned),
     )
 
 
-def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
+def _plan_generator(suite: Suite, folder: Path, board: Board | None, generator: Generator) -> _PlannedEntry:
     home = entry_folder(board, generator.name) if board else folder / generator.name
-    known = read_generations(home)[0] if home.is_dir() else {}
+    generations = read_generations(home)[0] if home.is_dir() else {}
     pictures, to_make = [], 0
     for prompt in suite.prompts:
         for seed in suite.seeds:
             item = item_id(prompt.prompt.id, generator.name, seed)
-            line = known.get(item)
+            line = generations.get(item)
             there = line is not None and line.signature == str(generator.signature) and line.is_stored(home)
             to_make += not there
             image = line.image if line is not None and there else _UNMADE
@@ -191,63 +193,58 @@ def _of_generator(suite: Suite, folder: Path, board: Board | None, generator: Ge
     return _PlannedEntry(entry, home, to_make, read_published(home) is not None)
 
 
-def _on_board(board: Board | None) -> list[_PlannedEntry]:
+def _plan_board(board: Board | None) -> list[_PlannedEntry]:
     if board is None:
         return []
-    places = {one.name: entry_folder(board, one.name) for one in board.entries}
-    open_ = [one for one in board.entries if one.retracted is None]
-    return [_PlannedEntry(one, places[one.name], 0, read_published(places[one.name]) is not None) for one in open_]
+    places = {entry.name: entry_folder(board, entry.name) for entry in board.entries}
+    open_ = [entry for entry in board.entries if entry.retracted is None]
+    return [
+        _PlannedEntry(entry, places[entry.name], 0, read_published(places[entry.name]) is not None) for entry in open_
+    ]
 
 
-def _entry_plan(suite: Suite, wanted: _PlannedEntry, judges: Mapping[str, SuiteJudge]) -> EntryPlan:
-    roles = [] if wanted.published else suite_roles(suite)
+def _entry_plan(suite: Suite, planned: _PlannedEntry, judges: Mapping[str, SuiteJudge]) -> EntryPlan:
+    roles = [] if planned.published else suite_roles(suite)
     return EntryPlan(
-        entry=wanted.entry.name,
-        published=wanted.published,
-        pictures=len(wanted.entry.pictures),
-        to_make=0 if wanted.published else wanted.to_make,
+        entry=planned.entry.name,
+        published=planned.published,
+        pictures=len(planned.entry.pictures),
+        to_make=0 if planned.published else planned.to_make,
         judges=tuple(
-            _role_plan(suite, wanted, role, judges.get(role))
+            _role_plan(suite, planned, role, judges.get(role))
             for role in roles
             if role in judges or role != suite.card.oracle
-            if wanted.to_make or is_asked(role, suite, wanted.folder)
+            if planned.to_make or is_asked(role, suite, planned.folder)
         ),
     )
 
 
-def _role_plan(suite: Suite, wanted: _PlannedEntry, role: str, judge: SuiteJudge | None) -> RolePlan:
+def _role_plan(suite: Suite, planned: _PlannedEntry, role: str, judge: SuiteJudge | None) -> RolePlan:
     points = suite_roles(suite)[role]
-    study = entry_study(suite, wanted.entry, points)
-    plan = plan_role(study, wanted.folder, points)
+    study = entry_study(suite, planned.entry, points)
+    plan = plan_role(study, planned.folder, points)
     questions = len(plan.questions) if plan else 0
-    told = {"role": role, "judge": judge is not None, "paid": bool(judge and judge.paid), "questions": questions}
+    fields = {"role": role, "judge": judge is not None, "paid": bool(judge and judge.paid), "questions": questions}
     if judge is None or plan is None:
-        return RolePlan(**told, to_ask=0)
+        return RolePlan(**fields, to_ask=0)
     if not judge.paid:
-        return RolePlan(**told, to_ask=questions)
-    with judge.open(study, wanted.folder, points) as vlm:
-        stored, cost = _priced(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
-    return RolePlan(**told, stored=stored, to_ask=questions - stored, cost_at_most=cost)
+        return RolePlan(**fields, to_ask=questions)
+    with judge.open(study, planned.folder, points) as vlm:
+        stored, cost = _price(plan, vlm) if isinstance(vlm, OpenAIChat) else (0, None)
+    return RolePlan(**fields, stored=stored, to_ask=questions - stored, cost_at_most=cost)
 
 
-def _priced(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
+def _price(plan: JudgePlan, vlm: OpenAIChat) -> tuple[int, float | None]:
     """Answers in the store, and the most that the others cost, those about pictures that are not made yet too."""
     cast = vlm.forecast(plan.conversations())
     if cast.cost is None:
         return cast.stored, None
-    unmade = (one for one in plan.conversations() if not one.sights[0].path.is_file())
-    more = sum(vlm.service.prices.most(vlm.endpoint.order(one)) or 0 for one in unmade)
+    unmade = (conversation for conversation in plan.conversations() if not conversation.sights[0].path.is_file())
+    more = sum(vlm.service.prices.most(vlm.endpoint.order(conversation)) or 0 for conversation in unmade)
     return cast.stored, float(cast.cost + more)
 
 
-# --------------------------------------------------------------------------------------------------
-# A suite at work: generators make its pictures, judges answer its points, scorers give logits, results are published.
-#
-# Composes `generate`, `judge` and `bench`. Every step keeps what it has before the next begins, and does nothing twice:
-# whatever ends a run (an outage, a spent budget, Ctrl-C, kill -9), the same call goes on where it stopped. An entry
-# whose
-# result is published is not touched again.
-# --------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 Watch = Callable[[str, int, int], None]
 """Told what is being done, how much of it is done, and how much there is."""
@@ -262,7 +259,7 @@ class _SuiteRunState:
     judges: Mapping[str, SuiteJudge]
     scorers: Mapping[str, Scorer]
     watch: Watch
-    kept: ResultCache | None
+    cache: ResultCache | None
     as_is: bool
     unread: UnreadLimits
     stopped: dict[str, str] = field(default_factory=dict)
@@ -281,8 +278,8 @@ def run_suite(
     by: str = "",
     as_is: bool = False,
     unread: UnreadLimits | None = None,
-    kept: ResultCache | None = None,
-    watch: Watch = lambda doing, done, wanted: None,
+    cache: ResultCache | None = None,
+    watch: Watch = lambda doing, completed, total: None,
 ) -> SuiteRun:
     """Make an entry of each generator on the board in `folder`; without any, finish what is open on it.
 
@@ -292,7 +289,13 @@ def run_suite(
     whose answers cannot be read more often than `unread` allows is stopped, and its entries stay provisional.
     """
     started = time.monotonic()
-    _check_open(suite)
+    if suite.closed:
+        raise BadFile(
+            f"the texts of {len(suite.closed):,} private prompts are needed to run the suite",
+            found="their digests alone",
+            where=f"suite {suite.card.name!r}",
+            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
+        )
     check_scorers(suite, scorers or {})
     _check_judges(suite, judges or {})
     _check_different(generators)
@@ -301,18 +304,25 @@ def run_suite(
         if carry is not None:
             carry_entries(carry, board)
             board = open_board(folder)
-        run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, kept, as_is, unread or UnreadLimits())
+        run = _SuiteRunState(board, suite, judges or {}, scorers or {}, watch, cache, as_is, unread or UnreadLimits())
         _check_names(board, generators)
         terms = {"licence": licence, "by": by}
-        done = [_generated(run, one, (called or {}).get(one.name, one.name), terms) for one in generators]
+        entry_runs = [_run_generator(run, item, (called or {}).get(item.name, item.name), terms) for item in generators]
         if not generators or carry is not None:
-            done += [_finished(run, one) for one in board.entries if one.name not in {entry.entry for entry in done}]
+            entry_runs += [
+                _finish_entry(run, item)
+                for item in board.entries
+                if item.name not in {entry.entry for entry in entry_runs}
+            ]
+    values = (judge.cost for entry in entry_runs for judge in entry.judges)
+    numbers = [value for value in values if value is not None]
+    total_cost = sum(numbers) if numbers else None
     return SuiteRun(
         board=str(folder),
         suite=f"{suite.card.name}/{suite.card.version}",
         suite_hash=suite.hash,
-        entries=tuple(done),
-        cost=_sum(judge.cost for entry in done for judge in entry.judges),
+        entries=tuple(entry_runs),
+        cost=total_cost,
         stopped=run.stopped,
         seconds=round(time.monotonic() - started, 3),
     )
@@ -335,7 +345,7 @@ def _lock_board(board: Board) -> Iterator[None]:
 
 
 def open_or_create_board(suite: Suite, folder: Path) -> Board:
-    """The board in `folder`, a new one where there is none; one of another suite is refused."""
+    """The board in `folder`, a new one if there is none; a board of another suite is refused."""
     if not is_board(folder):
         return new_board(folder, suite)
     board = open_board(folder)
@@ -361,18 +371,10 @@ def _check_judges(suite: Suite, judges: Mapping[str, SuiteJudge]) -> None:
             )
 
 
-def _check_open(suite: Suite) -> None:
-    if suite.closed:
-        raise BadFile(
-            f"the texts of {len(suite.closed):,} private prompts are needed to run the suite",
-            found="their digests alone",
-            where=f"suite {suite.card.name!r}",
-            remedy="ask the suite's keeper for private.jsonl, and name it with --private",
-        )
-
-
 def _check_different(generators: Sequence[Generator]) -> None:
-    again = [name for name, count in Counter(folder_name(one.name) for one in generators).items() if count > 1]
+    again = [
+        name for name, count in Counter(folder_name(generator.name) for generator in generators).items() if count > 1
+    ]
     if again:
         raise BadValue("every generator has a name of its own", found=f"{again[0]!r} twice", where="--generator",
                        remedy="leave one out, or give it another name: folder:NAME=PATH")  # fmt: skip
@@ -380,9 +382,9 @@ def _check_different(generators: Sequence[Generator]) -> None:
 
 def _check_names(board: Board, generators: Sequence[Generator]) -> None:
     """A generator goes on with the entry it began, while that is not published; no other may take its name."""
-    known = {folder_name(entry.name): entry for entry in board.entries}
+    entries = {folder_name(entry.name): entry for entry in board.entries}
     for generator in generators:
-        entry = known.get(folder_name(generator.name))
+        entry = entries.get(folder_name(generator.name))
         if entry is not None and (entry.name != generator.name or not entry.signature or entry.retracted):
             check_new_name(board, generator.name)
         if entry is None or entry.signature == str(generator.signature):
@@ -399,14 +401,14 @@ def _check_names(board: Board, generators: Sequence[Generator]) -> None:
 # -- one entry ---------------------------------------------------------------------------------------------------------
 
 
-def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
+def _run_generator(run: _SuiteRunState, generator: Generator, called: str, terms: Mapping[str, str]) -> EntryRun:
     folder = entry_folder(run.board, generator.name)
     if read_published(folder) is not None:
         return EntryRun(entry=generator.name, status="published", before=True)
     card = run.suite.card
     settings = GenerateSettings(seeds=card.images, seed=card.first_seed, size=card.size)
     report = generate_items(
-        [one.prompt for one in run.suite.prompts], [generator], settings, folder,
+        [prompt.prompt for prompt in run.suite.prompts], [generator], settings, folder,
         lambda now: run.watch(f"{generator.name}: pictures", now.done, now.wanted),
     )  # fmt: skip
     entry = Entry(
@@ -418,10 +420,10 @@ def _generated(run: _SuiteRunState, generator: Generator, called: str, terms: Ma
         **terms,
     )
     renew_entry(folder, entry)
-    return _finished(run, entry, made=report.made)
+    return _finish_entry(run, entry, made=report.made)
 
 
-def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
+def _finish_entry(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     """Everything that an entry still lacks: answers, scores, and its result."""
     folder = entry_folder(run.board, entry.name)
     entry = read_entry(folder)  # as it stands now: somebody may have retracted it since the run began
@@ -430,9 +432,9 @@ def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
     if read_published(folder) is not None:
         return EntryRun(entry=entry.name, status="published", before=True)
     check_pictures(folder, entry)
-    judged = [one for role in suite_roles(run.suite) if (one := _judged(run, entry, folder, role))]
+    role_runs = [picture for role in suite_roles(run.suite) if (picture := _ask_role(run, entry, folder, role))]
     _score(run, entry, folder)
-    missing = Counter((one.missing or "").partition(":")[0] for one in entry.pictures if one.image is None)
+    missing = Counter((picture.missing or "").partition(":")[0] for picture in entry.pictures if picture.image is None)
     result = entry_result(run.suite, entry, read_answers(folder), read_logits(folder))
     waits = not run.as_is and any(kind in OUTAGES for kind in missing)
     if waits:
@@ -442,7 +444,7 @@ def _finished(run: _SuiteRunState, entry: Entry, made: int = 0) -> EntryRun:
         entry=entry.name,
         made=made,
         missing=dict(missing),
-        judges=tuple(judged),
+        judges=tuple(role_runs),
         status="published" if published else "provisional",
         open=() if published else tuple(_open(run, entry, folder, result, missing if waits else {})),
     )
@@ -452,65 +454,61 @@ def _score(run: _SuiteRunState, entry: Entry, folder: Path) -> None:
     """The columns that an entry lacks, by the scorers that are there."""
     for column, scorer in run.scorers.items():
         if not _is_scored(entry, read_logits(folder), column, scorer):
-            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.kept)
+            rows = score_column(run.suite, entry, folder, column, scorer, run.watch, run.cache)
             if not rows.num_rows and isinstance(scorer, TableScorer):
                 continue  # a table of other entries takes nothing away from this one
-            write_logits(folder, _with(read_logits(folder), "preference", column, rows))
+            write_logits(folder, _replace_rows(read_logits(folder), "preference", column, rows))
 
 
 def _is_scored(entry: Entry, logits: pa.Table, column: str, scorer: Scorer) -> bool:
     if isinstance(scorer, TableScorer):
         return False  # reading it again costs nothing, and its numbers may have been mended
     rows = zip(*(logits.column(name).to_pylist() for name in ("preference", "scorer", "item")))
-    known = {item for named, by, item in rows if (named, by) == (column, str(scorer.signature))}
-    return known >= {one.item for one in entry.pictures if one.image is not None}
+    scored_items = {item for row_column, by, item in rows if (row_column, by) == (column, str(scorer.signature))}
+    return scored_items >= {picture.item for picture in entry.pictures if picture.image is not None}
 
 
-def _judged(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
-    """One judge's answers, kept; None where it is not there, had to stop, or has nothing left to say."""
+def _ask_role(run: _SuiteRunState, entry: Entry, folder: Path, role: str) -> RoleRun | None:
+    """Ask one judge and keep its answers; None if it is absent, had to stop, or has nothing left to answer."""
     if role not in run.judges or role in run.stopped or not is_asked(role, run.suite, folder):
         return None
     points = suite_roles(run.suite)[role]
-    if _given(folder, role) == _wanted(run.suite, entry, role):
+    if _answers_given(folder, role) == _answers_required(run.suite, entry, role):
         return None
 
     def check(vlm: Vlm) -> None:
-        check_same_judge(role, vlm, _published(run.board))
+        places = {
+            entry.name: entry_folder(run.board, entry.name)
+            for entry in open_board(run.board.folder).entries
+            if not entry.retracted
+        }
+        published_folders = {name: folder for name, folder in places.items() if read_published(folder) is not None}
+        check_same_judge(role, vlm, published_folders)
 
     try:
-        done = judge_entry(
+        judge_run = judge_entry(
             run.suite, entry, folder, role, run.judges[role],
             lambda now: run.watch(f"{entry.name}: {role}", now.done, now.wanted), check=check, unread=run.unread,
         )  # fmt: skip
     except CallsStopped as error:
         run.stopped[role] = "; ".join(str(part) for part in (error.needed, error.found, error.where) if part)
         return None
-    if done is None:
+    if judge_run is None:
         return None
     rows = role_answers(folder, role, entry, points)
-    write_answers(folder, _with(read_answers(folder), "judge", role, rows))
-    return _role_run(role, done, rows)
-
-
-def _published(board: Board) -> dict[str, Path]:
-    """The folders of published entries, those published in this run too."""
-    places = {one.name: entry_folder(board, one.name) for one in open_board(board.folder).entries if not one.retracted}
-    return {name: folder for name, folder in places.items() if read_published(folder) is not None}
-
-
-def _role_run(role: str, done: JudgeRun, rows: pa.Table) -> RoleRun:
+    write_answers(folder, _replace_rows(read_answers(folder), "judge", role, rows))
     return RoleRun(
         role=role,
-        questions=done.questions,
-        stored=done.stored,
+        questions=judge_run.questions,
+        stored=judge_run.stored,
         unread=pc.sum(pc.equal(rows.column("said"), "unread")).as_py() or 0,
-        failed=done.failed,
-        cost=done.cost,
-        signature=done.signature,
+        failed=judge_run.failed,
+        cost=judge_run.cost,
+        signature=judge_run.signature,
     )
 
 
-def _with(table: pa.Table, column: str, name: str, rows: pa.Table) -> pa.Table:
+def _replace_rows(table: pa.Table, column: str, name: str, rows: pa.Table) -> pa.Table:
     """`table` with the rows of one judge or column replaced."""
     rest = table.filter(pc.not_equal(table.column(column), name))
     return pa.concat_tables([rest, rows.cast(table.schema)]).combine_chunks()
@@ -524,10 +522,10 @@ def _open(
 ) -> Iterable[str]:
     waiting = {kind: count for kind, count in missing.items() if kind in OUTAGES}
     if waiting:
-        told = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
-        yield f"pictures are missing ({told}): run again, or --as-is counts them as failures"
+        counts = ", ".join(f"{count:,} {kind}" for kind, count in waiting.items())
+        yield f"pictures are missing ({counts}): run again, or --as-is counts them as failures"
     for role in (name for name in suite_roles(run.suite) if name != run.suite.card.oracle):
-        lacks = _wanted(run.suite, entry, role) - _given(folder, role)
+        lacks = _answers_required(run.suite, entry, role) - _answers_given(folder, role)
         if lacks:
             yield f"{lacks:,} answers of {role} are open: {_why_open(run, role)}"
     for column, axis in result.eps.items():
@@ -536,13 +534,13 @@ def _open(
             yield f"{axis.coverage.open:,} scores of {column} are open: {why}"
 
 
-def _given(folder: Path, role: str) -> int:
+def _answers_given(folder: Path, role: str) -> int:
     return int(read_answers(folder).column("judge").to_pylist().count(role))
 
 
-def _wanted(suite: Suite, entry: Entry, role: str) -> int:
+def _answers_required(suite: Suite, entry: Entry, role: str) -> int:
     """Answers that a judge of the routes is to give about the pictures that are there."""
-    pictures = Counter(one.prompt for one in entry.pictures if one.image is not None)
+    pictures = Counter(picture.prompt for picture in entry.pictures if picture.image is not None)
     points = suite_roles(suite)[role]
     return sum(pictures.total() if point.prompt is None else pictures[point.prompt] for point in points)
 
@@ -551,8 +549,3 @@ def _why_open(run: _SuiteRunState, role: str) -> str:
     if role in run.stopped:
         return run.stopped[role]
     return "run again" if role in run.judges else f"name the judge with --judge {role}=KIND:NAME"
-
-
-def _sum(values: Iterable[float | None]) -> float | None:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None

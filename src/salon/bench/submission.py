@@ -1,7 +1,10 @@
-"""Pictures somebody brings for a suite: looked at one by one, and made an entry's card.
+"""Pictures that somebody submits for a suite: checked one by one, and made an entry's card.
 
-Missing pictures are counted and fail. One that cannot be read, has another size or belongs to no prompt is refused,
-because whoever sent it can put it right.
+Missing pictures are counted and fail. A picture that cannot be read, has another size or belongs to no prompt is
+refused, because the sender can put it right.
+
+A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and file,
+and seed if there are several; files stand relative to it. An entry's folder has its entry.json.
 """
 
 from __future__ import annotations
@@ -29,7 +32,7 @@ from salon.study.nouns import Noun
 
 MISSING = "not among the pictures that were sent"
 WITHHELD = "the prompt is private: only its keeper has pictures of it"
-_SHOWN = 3
+_MOST_LISTED = 3
 Key = tuple[str, int]
 """Prompt and seed."""
 Watch = Callable[[int, int], None]
@@ -66,7 +69,7 @@ class SubmittedFiles:
 
 @dataclass(frozen=True)
 class Submission:
-    """An entry whose pictures were looked at; `read` gives their bytes once more."""
+    """An entry whose pictures were checked; `read` gives their bytes once more."""
 
     entry: Entry
     read: Callable[[EntryPicture], bytes]
@@ -84,29 +87,53 @@ def read_submission(
     """The entry that `source` makes; `publish` leaves out the pictures of private prompts."""
     check_licence(suite, terms)
     _check_known(source, suite)
-    looked, faults = _looked_at(source, suite, suite.private if publish else frozenset(), watch or _nobody)
-    _refuse(faults, source.where)
-    if not looked:
+    checked: dict[Key, _CheckedPicture] = {}
+    faults: dict[str, list[str]] = defaultdict(list)
+    hidden = suite.private if publish else frozenset()
+    keys = [key for key in required_keys(suite) if key in source.files and key[0] not in hidden]
+    for number, key in enumerate(keys, 1):
+        try:
+            checked[key] = _check_picture(source, key, suite.card.size)
+        except _RefusedPicture as refused:
+            faults[refused.kind].append(f"{source.files[key]}: {refused.reason}")
+        except SalonError as error:
+            faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
+        if watch is not None:
+            watch(number, len(keys))
+    if faults:
+        summary = "; ".join(f"{len(names):,} {kind} ({first_few(names)})" for kind, names in faults.items())
+        raise BadFile(
+            "pictures as the suite asks for them are needed",
+            found=summary,
+            where=source.where,
+            remedy="put them right or leave them out: a missing picture counts as a failure",
+        )
+    if not checked:
         raise BadFile("pictures of the suite's prompts are needed", found="none", where=source.where,
                       remedy="name them PROMPT.png, or PROMPT__SEED.png")  # fmt: skip
     pictures = tuple(
-        _pictured(key, terms.name, looked.get(key), _why(key, source, suite)) for key in required_keys(suite)
+        _entry_picture(
+            key, terms.name, checked.get(key), source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
+        )
+        for key in required_keys(suite)
     )
     entry = Entry.parse({**terms.record(), "suite": prompts_hash(suite), "pictures": pictures}, where=source.where)
-    changed = [f"{key[0]}__{key[1]}: {'; '.join(one.notes)}" for key, one in looked.items() if one.notes]
+    changed = [f"{key[0]}__{key[1]}: {'; '.join(picture.notes)}" for key, picture in checked.items() if picture.notes]
     notes = (*source.notes, *([f"{len(changed):,} pictures were made plain: {first_few(changed)}"] if changed else []))
-    return Submission(entry, lambda picture: _again(source, picture), notes)
+    return Submission(entry, lambda picture: _read_again(source, picture), notes)
 
 
 def required_keys(suite: Suite) -> list[Key]:
     """Every picture the suite asks for."""
-    return [(one.prompt.id, seed) for one in suite.prompts for seed in suite.seeds]
+    return [(prompt.id, seed) for prompt in suite.prompts for seed in suite.seeds]
 
 
 def check_licence(suite: Suite, terms: EntryTerms) -> None:
-    """BadValue where no licence is stated, or one that the suite does not take."""
+    """BadValue if no licence is stated, or one that the suite does not accept."""
     allowed = suite.card.image_licences
-    if terms.licence.strip() and (not allowed or terms.licence.casefold() in {one.casefold() for one in allowed}):
+    if terms.licence.strip() and (
+        not allowed or terms.licence.casefold() in {licence.casefold() for licence in allowed}
+    ):
         return
     raise BadValue(
         "a licence of the pictures that the suite takes is needed"
@@ -117,7 +144,7 @@ def check_licence(suite: Suite, terms: EntryTerms) -> None:
     )
 
 
-# -- looking -------------------------------------------------------------------------------------------------------
+# -- checking -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -134,7 +161,7 @@ def _check_known(source: SubmittedFiles, suite: Suite) -> None:
     if strange:
         seeds = f"{suite.seeds.start} to {suite.seeds.stop - 1}"
         form = "PROMPT.png" if len(suite.seeds) == 1 else f"PROMPT__SEED.png, seeds {seeds}"
-        prompts = first_few([one.prompt.id for one in suite.prompts])
+        prompts = first_few([prompt.id for prompt in suite.prompts])
         raise BadFile(
             "pictures of the suite's prompts and seeds are needed",
             found=f"{len(strange):,} of other prompts or seeds: {first_few(sorted(strange))}",
@@ -143,35 +170,18 @@ def _check_known(source: SubmittedFiles, suite: Suite) -> None:
         )
 
 
-def _looked_at(
-    source: SubmittedFiles, suite: Suite, private: frozenset[str], watch: Watch
-) -> tuple[dict[Key, _CheckedPicture], dict[str, list[str]]]:
-    looked: dict[Key, _CheckedPicture] = {}
-    faults: dict[str, list[str]] = defaultdict(list)
-    keys = [key for key in required_keys(suite) if key in source.files and key[0] not in private]
-    for done, key in enumerate(keys, 1):
-        try:
-            looked[key] = _look(source, key, suite.card.size)
-        except _RefusedPicture as refused:
-            faults[refused.kind].append(f"{source.files[key]}: {refused.told}")
-        except SalonError as error:
-            faults["cannot be read"].append(f"{source.files[key]}: {error.found}")
-        watch(done, len(keys))
-    return looked, faults
-
-
 class _RefusedPicture(Exception):
-    def __init__(self, kind: str, told: str) -> None:
-        self.kind, self.told = kind, told
+    def __init__(self, kind: str, reason: str) -> None:
+        self.kind, self.reason = kind, reason
 
 
-def _look(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
-    """One picture decoded, after all that can be told without decoding it."""
+def _check_picture(source: SubmittedFiles, key: Key, size: str | None) -> _CheckedPicture:
+    """One picture decoded, after all checks that need no decoding."""
     data = source.read(source.files[key])
     promised = source.hashes.get(key)
-    found = hashlib.sha256(data).hexdigest()
-    if promised is not None and found != promised:
-        raise _RefusedPicture("have another hash", f"{found[:16]}, promised {promised[:16]}")
+    original_digest = hashlib.sha256(data).hexdigest()
+    if promised is not None and original_digest != promised:
+        raise _RefusedPicture("have another hash", f"{original_digest[:16]}, promised {promised[:16]}")
     if source.exact:
         header = open_header(data)
         _check_size(size, header.width, header.height)
@@ -189,36 +199,22 @@ def _check_size(size: str | None, width: int, height: int) -> None:
         raise _RefusedPicture(f"are not {size}", f"{width}x{height}")
 
 
-def _refuse(faults: Mapping[str, list[str]], where: str) -> None:
-    if faults:
-        told = "; ".join(f"{len(found):,} {kind} ({first_few(found)})" for kind, found in faults.items())
-        raise BadFile("pictures as the suite asks for them are needed", found=told, where=where,
-                      remedy="put them right or leave them out: a missing picture counts as a failure")  # fmt: skip
-
-
 def first_few(names: Sequence[str]) -> str:
     """The first few names, and how many more there are."""
-    return ", ".join(names[:_SHOWN]) + (f" and {len(names) - _SHOWN:,} more" if len(names) > _SHOWN else "")
+    more = f" and {len(names) - _MOST_LISTED:,} more" if len(names) > _MOST_LISTED else ""
+    return ", ".join(names[:_MOST_LISTED]) + more
 
 
-def _nobody(done: int, wanted: int) -> None:
-    """Watches nothing."""
-
-
-def _why(key: Key, source: SubmittedFiles, suite: Suite) -> str:
-    return source.missing.get(key, WITHHELD if key[0] in suite.private else MISSING)
-
-
-def _pictured(key: Key, name: str, looked: _CheckedPicture | None, missing: str) -> EntryPicture:
+def _entry_picture(key: Key, name: str, checked: _CheckedPicture | None, missing: str) -> EntryPicture:
     prompt, seed = key
-    told: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
-    if looked is None:
-        return EntryPicture(**told, missing=missing)
-    image = f"images/{prompt}__{seed}{looked.ending}"
-    return EntryPicture(**told, image=image, sha256=looked.sha256, width=looked.width, height=looked.height)
+    fields: dict[str, Any] = {"prompt": prompt, "seed": seed, "item": f"{prompt}/{name}/{seed}"}
+    if checked is None:
+        return EntryPicture(**fields, missing=missing)
+    image = f"images/{prompt}__{seed}{checked.ending}"
+    return EntryPicture(**fields, image=image, sha256=checked.sha256, width=checked.width, height=checked.height)
 
 
-def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
+def _read_again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
     name = source.files[picture.prompt, picture.seed]
     data = source.read(name)
     if hashlib.sha256(data).hexdigest() != picture.sha256:  # one that had to be made plain, or another one
@@ -228,13 +224,7 @@ def _again(source: SubmittedFiles, picture: EntryPicture) -> bytes:
     return data
 
 
-# --------------------------------------------------------------------------------------------------
-# Where pictures that somebody brings come from.
-#
-# A folder holds PROMPT.png (the first seed) or PROMPT__SEED.png. A table (CSV or JSONL) has the columns prompt and
-# file,
-# and seed where there are several; files stand relative to it. An entry's folder has its entry.json.
-# --------------------------------------------------------------------------------------------------
+# -- where pictures come from ------------------------------------------------------------------------------------------
 
 PICTURES = frozenset({".png", ".jpg", ".jpeg", ".webp", ".gif"})
 TABLES = frozenset({".csv", ".jsonl"})
@@ -246,9 +236,24 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
     if (place / entry_names.CARD).is_file():
         return submitted_entry(place, read_entry(place), suite)
     if place.is_dir():
-        return _folder_source(place, suite)
+        prompt_ids = {prompt.id for prompt in suite.prompts}
+        names = sorted(path.name for path in place.iterdir() if not path.name.startswith("."))
+        pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
+        ignored = [name for name in names if name not in set(pictures)]
+        pairs = [(_key(Path(name).stem, prompt_ids, suite.seeds.start), name) for name in pictures]
+        notes = (f"{len(ignored):,} files are no pictures: {first_few(ignored)}",) if ignored else ()
+        return SubmittedFiles(str(place), _each_once(pairs, str(place)), lambda name: _inside(place, name), notes=notes)
     if place.suffix.lower() in TABLES and place.is_file():
-        return _table_source(place, suite)
+        rows = []
+        for where, record in _table_rows(place):
+            for name in ("prompt", "file"):
+                if not isinstance(record.get(name), str):
+                    raise BadColumns.missing(name, record, where=where)
+            seed = str(record.get("seed", suite.seeds.start))
+            if not re.fullmatch(r"\d{1,9}", seed):
+                raise BadValue("a seed is a whole number", found=seed, where=where)
+            rows.append(((record["prompt"], int(seed)), record["file"]))
+        return SubmittedFiles(str(place), _each_once(rows, str(place)), lambda name: _inside(place.parent, name))
     raise BadFile(
         "a bundle, a folder of pictures, a table of files (.csv, .jsonl) or an entry's folder is needed",
         found=f"a file {place.name!r}" if place.exists() else "nothing there",
@@ -259,14 +264,18 @@ def submitted_files(place: Path, suite: Suite) -> SubmittedFiles:
 def submitted_entry(folder: Path, entry: Entry, suite: Suite) -> SubmittedFiles:
     """The pictures of an entry, which must be those its card names."""
     check_prompts(entry, suite, where=str(folder))
-    there = [one for one in entry.pictures if one.image is not None]
+    there = [picture for picture in entry.pictures if picture.image is not None]
     return SubmittedFiles(
         where=str(folder),
-        files={(one.prompt, one.seed): str(one.image) for one in there},
+        files={(picture.prompt, picture.seed): str(picture.image) for picture in there},
         read=lambda name: _inside(folder, name),
-        hashes={(one.prompt, one.seed): str(one.sha256) for one in there},
+        hashes={(picture.prompt, picture.seed): str(picture.sha256) for picture in there},
         exact=True,
-        missing={(one.prompt, one.seed): one.missing or MISSING for one in entry.pictures if one.image is None},
+        missing={
+            (picture.prompt, picture.seed): picture.missing or MISSING
+            for picture in entry.pictures
+            if picture.image is None
+        },
     )
 
 
@@ -279,7 +288,7 @@ def check_prompts(entry: Entry, suite: Suite, *, where: str) -> None:
             where=where,
             remedy="make the pictures with this version of the suite",
         )
-    if len({(one.prompt, one.seed) for one in entry.pictures}) < len(entry.pictures):
+    if len({(picture.prompt, picture.seed) for picture in entry.pictures}) < len(entry.pictures):
         raise BadFile("an entry names each prompt and seed once", found="one that stands twice", where=where)
 
 
@@ -290,26 +299,11 @@ def _inside(folder: Path, name: str) -> bytes:
     return read_bytes(path)
 
 
-def _folder_source(folder: Path, suite: Suite) -> SubmittedFiles:
-    known = {one.prompt.id for one in suite.prompts}
-    names = sorted(path.name for path in folder.iterdir() if not path.name.startswith("."))
-    pictures = [name for name in names if Path(name).suffix.lower() in PICTURES]
-    others = [name for name in names if name not in set(pictures)]
-    pairs = [(_key(Path(name).stem, known, suite.seeds.start), name) for name in pictures]
-    notes = (f"{len(others):,} files are no pictures: {first_few(others)}",) if others else ()
-    return SubmittedFiles(str(folder), _each_once(pairs, str(folder)), lambda name: _inside(folder, name), notes=notes)
-
-
-def _key(stem: str, known: set[str], first: int) -> Key:
-    if stem in known:
+def _key(stem: str, prompt_ids: set[str], first: int) -> Key:
+    if stem in prompt_ids:
         return stem, first
     match = _NAME.fullmatch(stem)
     return (match["prompt"], int(match["seed"] or first)) if match else (stem, first)
-
-
-def _table_source(path: Path, suite: Suite) -> SubmittedFiles:
-    rows = [_row(record, where, suite.seeds.start) for where, record in _table_rows(path)]
-    return SubmittedFiles(str(path), _each_once(rows, str(path)), lambda name: _inside(path.parent, name))
 
 
 def _table_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
@@ -322,23 +316,13 @@ def _table_rows(path: Path) -> Iterable[tuple[str, dict[str, Any]]]:
         raise BadFile("a table as CSV is needed", found=error, where=str(path)) from None
 
 
-def _row(record: Mapping[str, Any], where: str, first: int) -> tuple[Key, str]:
-    for name in ("prompt", "file"):
-        if not isinstance(record.get(name), str):
-            raise BadColumns.missing(name, record, where=where)
-    seed = str(record.get("seed", first))
-    if not re.fullmatch(r"\d{1,9}", seed):
-        raise BadValue("a seed is a whole number", found=seed, where=where)
-    return (record["prompt"], int(seed)), record["file"]
-
-
 def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
-    found: dict[Key, str] = {}
+    files: dict[Key, str] = {}
     twice = []
     for key, name in pairs:
-        if key in found:
-            twice.append(f"{found[key]} and {name}")
-        found[key] = name
+        if key in files:
+            twice.append(f"{files[key]} and {name}")
+        files[key] = name
     if twice:
         raise BadFile(
             "one picture of each prompt and seed is needed",
@@ -346,4 +330,4 @@ def _each_once(pairs: Iterable[tuple[Key, str]], where: str) -> dict[Key, str]:
             where=where,
             remedy="leave one of each",
         )
-    return found
+    return files

@@ -56,6 +56,11 @@ class SuitePrompt(Noun):
     digest: str | None = None
     """Of a private prompt: SHA-256 of a salt, its text and its points, which shows later that they never changed."""
 
+    @property
+    def id(self) -> str:
+        """Id of the prompt."""
+        return self.prompt.id
+
 
 class PreferenceRule(Noun):
     """A scorer whose logits make one EPS column; the headline is the one that enters Overall."""
@@ -168,12 +173,12 @@ class Suite:
     @cached_property
     def private(self) -> frozenset[str]:
         """Ids of the prompts whose texts and pictures are never published."""
-        return frozenset(one.prompt.id for one in self.prompts if one.private)
+        return frozenset(prompt.id for prompt in self.prompts if prompt.private)
 
     @cached_property
     def closed(self) -> frozenset[str]:
         """Ids of the private prompts whose text is not at hand: nothing can be generated for them here."""
-        return frozenset(one.prompt.id for one in self.prompts if one.private and not one.prompt.view())
+        return frozenset(prompt.id for prompt in self.prompts if prompt.private and not prompt.prompt.view())
 
     def tag_of(self, prompt: str) -> Tag:
         """The tag of a prompt."""
@@ -182,18 +187,16 @@ class Suite:
     @cached_property
     def _tag_of(self) -> dict[str, Tag]:
         tags = {tag.id: tag for tag in self.tags}
-        return {one.prompt.id: tags[one.tag] for one in self.prompts}
+        return {prompt.id: tags[prompt.tag] for prompt in self.prompts}
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether the parts of a suite fit each other: every fault is found, counted and told at once.
-# --------------------------------------------------------------------------------------------------
+# -- checks: do the parts of a suite fit each other? Every fault is counted --------------------------------------------
 
 ID = re.compile(r"[A-Za-z0-9](?:[A-Za-z0-9.-]|_(?!_)){0,79}")
 """Ids of prompts are names of files in bundles: PROMPT__SEED.png."""
 DIGEST = re.compile(r"[0-9a-f]{64}")
 SIZE = re.compile(r"([1-9]\d{1,3})x([1-9]\d{1,3})")
-_SHOWN = 3
+_MOST_LISTED = 3
 
 
 @dataclass(frozen=True)
@@ -201,11 +204,11 @@ class SuiteFault:
     """One kind of fault, and where it is."""
 
     needed: str
-    found: tuple[str, ...]
+    places: tuple[str, ...]
 
     def __str__(self) -> str:
-        more = f" and {len(self.found) - _SHOWN:,} more" if len(self.found) > _SHOWN else ""
-        return f"{self.needed}: {len(self.found):,} found ({', '.join(self.found[:_SHOWN])}{more})"
+        more = f" and {len(self.places) - _MOST_LISTED:,} more" if len(self.places) > _MOST_LISTED else ""
+        return f"{self.needed}: {len(self.places):,} found ({', '.join(self.places[:_MOST_LISTED])}{more})"
 
 
 def check_suite(suite: Suite, *, where: str) -> None:
@@ -215,7 +218,7 @@ def check_suite(suite: Suite, *, where: str) -> None:
         more = f" (1 of {len(faults)} faults; salon bench verify lists all)" if len(faults) > 1 else ""
         raise BadValue(
             faults[0].needed + more,
-            found=f"{len(faults[0].found):,}: {', '.join(faults[0].found)}",
+            found=f"{len(faults[0].places):,}: {', '.join(faults[0].places)}",
             where=where,
             remedy="docs/methods/suites.md says what a suite must hold",
         )
@@ -224,63 +227,75 @@ def check_suite(suite: Suite, *, where: str) -> None:
 def suite_faults(suite: Suite) -> list[SuiteFault]:
     """Everything that does not fit; empty for a good suite."""
     parts = (_prompt_faults, _tag_faults, _point_faults, _route_faults, _card_faults, _reference_faults)
-    told = [(needed, tuple(found)) for part in parts for needed, found in part(suite)]
-    return [SuiteFault(needed, found) for needed, found in told if found]
+    checks = [(needed, tuple(places)) for part in parts for needed, places in part(suite)]
+    return [SuiteFault(needed, places) for needed, places in checks if places]
 
 
-Told = Iterator[tuple[str, Iterable[str]]]
+FaultChecks = Iterator[tuple[str, Iterable[str]]]
 
 
-def _prompt_faults(suite: Suite) -> Told:
-    prompts = [one.prompt for one in suite.prompts]
+def _prompt_faults(suite: Suite) -> FaultChecks:
+    prompts = [suite_prompt.prompt for suite_prompt in suite.prompts]
     yield "a suite has at least one prompt", () if prompts else ("no prompt",)
     yield "every prompt has an id of its own", _twice(prompt.id.casefold() for prompt in prompts)
     bad = [repr(prompt.id) for prompt in prompts if not ID.fullmatch(prompt.id)]
     yield "ids of prompts are names of files: letters, digits, hyphens, dots, single underscores", bad
     yield "every prompt stands once, whatever its id", _same_texts(suite)
-    empty = [one.prompt.id for one in suite.prompts if not one.private and not one.prompt.view().strip()]
+    empty = [
+        suite_prompt.id
+        for suite_prompt in suite.prompts
+        if not suite_prompt.private and not suite_prompt.prompt.view().strip()
+    ]
     yield "every prompt has a text", empty
-    private = [one.prompt.id for one in suite.prompts if one.private and not DIGEST.fullmatch(one.digest or "")]
+    private = [
+        suite_prompt.id
+        for suite_prompt in suite.prompts
+        if suite_prompt.private and not DIGEST.fullmatch(suite_prompt.digest or "")
+    ]
     yield "every private prompt has the digest of its text, 64 hex digits", private
-    shown = [one.prompt.id for one in suite.prompts if one.digest and not one.private]
-    yield "only private prompts have a digest", shown
+    public = [suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.digest and not suite_prompt.private]
+    yield "only private prompts have a digest", public
 
 
 def _same_texts(suite: Suite) -> list[str]:
     by_text: dict[str, list[str]] = defaultdict(list)
-    for one in suite.prompts:
-        if text := normalize_text(one.prompt.view()):
-            by_text[text].append(one.prompt.id)
+    for prompt in suite.prompts:
+        if text := normalize_text(prompt.prompt.view()):
+            by_text[text].append(prompt.id)
     return [" = ".join(ids) for ids in by_text.values() if len(ids) > 1]
 
 
-def _tag_faults(suite: Suite) -> Told:
+def _tag_faults(suite: Suite) -> FaultChecks:
     ids = {tag.id for tag in suite.tags}
-    used = {one.tag for one in suite.prompts}
+    used = {prompt.tag for prompt in suite.prompts}
     yield "every tag has an id of its own", _twice(tag.id for tag in suite.tags)
-    unknown = [f"{one.prompt.id}: {one.tag!r}" for one in suite.prompts if one.tag not in ids]
+    unknown = [f"{prompt.id}: {prompt.tag!r}" for prompt in suite.prompts if prompt.tag not in ids]
     yield "every prompt has a tag of tags.toml", unknown
     yield "every tag has prompts", [tag.id for tag in suite.tags if tag.id not in used]
     clash = sorted(ids & {tag.group for tag in suite.tags if tag.group != tag.id})
     yield "a tag and a group are not called the same", clash
 
 
-def _point_faults(suite: Suite) -> Told:
-    known = {one.prompt.id for one in suite.prompts}
-    asked = {point.prompt for point in suite.points}
+def _point_faults(suite: Suite) -> FaultChecks:
+    prompt_ids = {prompt.id for prompt in suite.prompts}
+    prompts_with_points = {point.prompt for point in suite.points}
     yield "every point has an id of its own", _twice(point.id for point in suite.points)
-    strangers = [f"{point.id}: {point.prompt!r}" for point in suite.points if point.prompt not in {None, *known}]
+    strangers = [f"{point.id}: {point.prompt!r}" for point in suite.points if point.prompt not in {None, *prompt_ids}]
     yield "every point is about a prompt of the suite", strangers
-    bare = [] if None in asked else [one.prompt.id for one in suite.prompts if one.prompt.id not in asked]
+    bare = (
+        []
+        if None in prompts_with_points
+        else [prompt.id for prompt in suite.prompts if prompt.id not in prompts_with_points]
+    )
     yield "every prompt has a point", bare
 
 
-def _route_faults(suite: Suite) -> Told:
+def _route_faults(suite: Suite) -> FaultChecks:
     yield "every point has a route", sorted({_no_route(point, suite) for point in suite.points} - {""})
     yield "every tag has one route", _twice(route.tag for route in suite.routes)
     yield "a route names each judge once", [route.tag for route in suite.routes if _twice(route.judges)]
-    seen = [route.tag for route in suite.routes if suite.card.oracle in route.judges]
-    yield "an oracle knows how pictures were made, so it answers beside the board and on no route", seen
+    oracle_routes = [route.tag for route in suite.routes if suite.card.oracle in route.judges]
+    yield "an oracle knows how pictures were made, so it answers beside the board and on no route", oracle_routes
 
 
 def _no_route(point: Point, suite: Suite) -> str:
@@ -291,12 +306,12 @@ def _no_route(point: Point, suite: Suite) -> str:
     return ""
 
 
-def _card_faults(suite: Suite) -> Told:
+def _card_faults(suite: Suite) -> FaultChecks:
     card = suite.card
-    told = ", ".join(f"{name} {weight:g}" for name, weight in card.weights.items())
+    summary = ", ".join(f"{name} {weight:g}" for name, weight in card.weights.items())
     wrong = card.weights.keys() != {CAPABILITY, EPS} or min(card.weights.values()) < 0
     wrong = wrong or not math.isclose(sum(card.weights.values()), 1, abs_tol=1e-9)
-    yield "weights of capability and eps are at least 0 and sum to 1", (told or "none",) if wrong else ()
+    yield "weights of capability and eps are at least 0 and sum to 1", (summary or "none",) if wrong else ()
     yield "a size is WIDTHxHEIGHT", () if card.size is None or SIZE.fullmatch(card.size) else (card.size,)
     ids = [rule.id for rule in card.preferences]
     yield "every EPS column has an id of its own", _twice(ids)
@@ -304,43 +319,43 @@ def _card_faults(suite: Suite) -> Told:
     yield "one EPS column is the headline", heads or ["none"] if ids and len(heads) != 1 else ()
     nowhere = ids and suite.tags and not any(tag.eps for tag in suite.tags)
     yield "EPS counts for some tag", ids if nowhere else ()
-    other = [f"{name} {version}" for name, version in card.metrics.items() if METRICS.get(name) != version]
-    told = ", ".join(f"{name} {version}" for name, version in METRICS.items())
-    yield f"axes are computed as this Salon does: {told}", other + sorted(METRICS.keys() - card.metrics.keys())
+    outdated = [f"{name} {version}" for name, version in card.metrics.items() if METRICS.get(name) != version]
+    summary = ", ".join(f"{name} {version}" for name, version in METRICS.items())
+    yield f"axes are computed as this Salon does: {summary}", outdated + sorted(METRICS.keys() - card.metrics.keys())
 
 
-def _reference_faults(suite: Suite) -> Told:
+def _reference_faults(suite: Suite) -> FaultChecks:
     reference = suite.reference
     if reference is None:
         return
     expected = suite.hashes.get("prompts.jsonl", reference.prompts)
-    other = f"made for {reference.prompts[:16]}, the prompts are {expected[:16]}"
-    yield "the reference is for these prompts", () if reference.prompts == expected else (other,)
+    mismatch = f"made for {reference.prompts[:16]}, the prompts are {expected[:16]}"
+    yield "the reference is for these prompts", () if reference.prompts == expected else (mismatch,)
     yield "the reference has a field of entries", () if reference.field else ("an empty field",)
-    yield "every entry of the field stands once", _twice(one.name for one in reference.field)
-    columns = [one.id for one in reference.preferences]
+    yield "every entry of the field stands once", _twice(column.name for column in reference.field)
+    columns = [column.id for column in reference.preferences]
     rules = [rule.id for rule in suite.card.preferences]
     yield "the reference has every EPS column once", sorted(set(columns) ^ set(rules)) + _twice(columns)
     yield "the reference covers the prompts that count for EPS", _uncovered(suite, reference.preferences)
     broken = [
-        f"{one.id}: {point.prompt}"
-        for one in reference.preferences
-        for point in one.points
+        f"{column.id}: {point.prompt}"
+        for column in reference.preferences
+        for point in column.points
         if abs(point.value) > FARTHEST or not 0 <= (point.sigma or 0.0) <= FARTHEST
     ]
     yield f"logits and sigmas of the reference are at most {FARTHEST:g}, and no sigma is below 0", broken
-    loose = [one.id for one in reference.preferences if not one.card.is_logit]
+    loose = [column.id for column in reference.preferences if not column.card.is_logit]
     yield "the reference's scorer declares logits", loose
 
 
 def _uncovered(suite: Suite, columns: Sequence[PreferenceReference]) -> list[str]:
     eps = {tag.id for tag in suite.tags if tag.eps}
-    wanted = Counter(one.prompt.id for one in suite.prompts if one.tag in eps)
-    found = []
+    required = Counter(suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.tag in eps)
+    faults = []
     for column in columns:
         has = Counter(point.prompt for point in column.points)
-        found += [f"{column.id}: {prompt}" for prompt in sorted((wanted - has) + (has - wanted))]
-    return found
+        faults += [f"{column.id}: {prompt}" for prompt in sorted((required - has) + (has - required))]
+    return faults
 
 
 def _twice(names: Iterable[str]) -> list[str]:

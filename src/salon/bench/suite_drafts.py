@@ -1,4 +1,4 @@
-"""A suite of your own to start from: a copy of another one, or prompts with a first point each."""
+"""Drafts of suites: a copy of another suite or prompts with a first point each, and making prompts private."""
 
 from __future__ import annotations
 
@@ -61,20 +61,23 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
 
     Ids that are no names of files are changed to such; a prompt that stands twice is taken once.
     """
-    taken = _different(prompts)
-    tags = {category: _slug(category) for one in taken if (category := one.category)}
+    distinct = _different(prompts)
+    tags = {category: _slug(category) for prompt in distinct if (category := prompt.category)}
     plain = _slug("all prompts")
     title = name.encode("utf-8", "replace").decode()  # a folder may have a name that is no text
+    rest = plain if any(not prompt.category for prompt in distinct) else None
+    category_tags = [Tag(id=id, group="Categories", name=category) for category, id in tags.items()]
+    suite_tags = (*category_tags, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
     return with_hashes(
         Suite(
-            card=SuiteCard(
-                name=suite_name(name),
-                title=title,
-                preferences=(PreferenceRule(id="eps"),),
+            card=SuiteCard(name=suite_name(name), title=title, preferences=(PreferenceRule(id="eps"),)),
+            tags=suite_tags,
+            prompts=tuple(
+                SuitePrompt(prompt=prompt, tag=tags.get(prompt.category or "", plain)) for prompt in distinct
             ),
-            tags=_tags(tags, plain if any(not one.category for one in taken) else None),
-            prompts=tuple(SuitePrompt(prompt=one, tag=tags.get(one.category or "", plain)) for one in taken),
-            points=tuple(Point(id=f"{one.id}.shown", prompt=one.id, text=FIRST_POINT, tag="scene") for one in taken),
+            points=tuple(
+                Point(id=f"{prompt.id}.shown", prompt=prompt.id, text=FIRST_POINT, tag="scene") for prompt in distinct
+            ),
             routes=(Route(tag="*", judges=(JUDGE,)),),
         )
     )
@@ -83,8 +86,8 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
 def write_draft(suite: Suite, folder: Path) -> Suite:
     """The draft as a new folder."""
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        found = "one with files in it" if folder.is_dir() else "a file"
-        raise BadFile("a new folder is needed for a suite", found=found, where=str(folder),
+        place = "one with files in it" if folder.is_dir() else "a file"
+        raise BadFile("a new folder is needed for a suite", found=place, where=str(folder),
                       remedy="choose another name: what is there stays as it is")  # fmt: skip
     check_suite(suite, where=str(folder))
     return save_suite(suite, folder)
@@ -95,14 +98,9 @@ def suite_name(text: str) -> str:
     return _slug(text) or "suite"
 
 
-def _tags(tags: dict[str, str], rest: str | None) -> tuple[Tag, ...]:
-    named = [Tag(id=id, group="Categories", name=category) for category, id in tags.items()]
-    return (*named, *([Tag(id=rest, group="Others", name="All prompts")] if rest else []))
-
-
 def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
     """Every text once, every id a name of a file that no other prompt has."""
-    found: list[Prompt] = []
+    distinct: list[Prompt] = []
     texts: set[str] = set()
     ids: set[str] = set()
     for prompt in prompts:
@@ -114,8 +112,8 @@ def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
         if id.casefold() in ids:
             id = next(f"{id}-{n}" for n in range(2, len(prompts) + 2) if f"{id}-{n}".casefold() not in ids)
         ids.add(id.casefold())
-        found.append(prompt.model_copy(update={"id": id}))
-    return found
+        distinct.append(prompt.model_copy(update={"id": id}))
+    return distinct
 
 
 def _slug(text: str) -> str:
@@ -123,9 +121,7 @@ def _slug(text: str) -> str:
     return re.sub(r"[^a-z0-9]+", "-", plain).strip("-")[:60].strip("-")
 
 
-# --------------------------------------------------------------------------------------------------
-# Making prompts of a draft private: their texts and points leave the suite's folder for its keeper's file.
-# --------------------------------------------------------------------------------------------------
+# -- private prompts: their texts and points leave the folder for the keeper's file ------------------------------------
 
 
 def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:
@@ -141,16 +137,16 @@ def hide_prompts(folder: Path, prompts: Iterable[str], keeper: Path) -> Suite:
         raise BadFile("a file outside the suite's folder is needed for what nobody may see", found=str(keeper),
                       remedy=f"name it {folder.name}.private.jsonl, beside the folder")  # fmt: skip
     before = read_private_texts(keeper) if keeper.exists() else {}
-    made, kept = hide(suite, prompts, before)
-    _keep([one for one in kept if one.id not in before], keeper)
-    _rewrite(with_hashes(made), folder)
-    return with_hashes(made)
+    hidden, private_texts = hide(suite, prompts, before)
+    _keep([text for text in private_texts if text.id not in before], keeper)
+    _rewrite(with_hashes(hidden), folder)
+    return with_hashes(hidden)
 
 
-def _keep(kept: Iterable[PrivateText], path: Path) -> None:
+def _keep(texts: Iterable[PrivateText], path: Path) -> None:
     before = read_text(path) if path.exists() else ""
     before += "" if before.endswith("\n") or not before else "\n"
-    lines = [json.dumps(one.record(), ensure_ascii=False) + "\n" for one in kept]
+    lines = [json.dumps(text.record(), ensure_ascii=False) + "\n" for text in texts]
     with whole_file(path) as file:
         os.chmod(file.name, 0o600)  # before there is a word in it
         file.write((before + "".join(lines)).encode())

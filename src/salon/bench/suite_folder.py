@@ -1,8 +1,13 @@
-"""A suite as a folder: read, write, hash and freeze.
+"""A suite as a folder: read, write, hash and freeze; private prompts; built-in suites; small text files.
 
-Hashes are of what the files say, not of their bytes: line ends, the order of keys and defaults that are spelled out
-change nothing, everything else does. A frozen suite has a suite.lock; a file that no longer says what was locked is
-refused with the hash that was expected and the one that was found.
+Hashes are of what the files say, not of their bytes: line ends, the order of keys and spelled-out defaults change
+nothing, everything else does. A frozen suite has a suite.lock; a file that no longer says what was locked is refused
+with the expected hash and the hash that was found.
+
+Nobody can train on private prompts: a suite shows their digests, and its keeper has their texts and points.
+digest = SHA-256 of the salt (32 hex digits), the text a generator is given, and for each point in order of ids a line
+break and the point as JSON. Whoever later sees the keeper's line can check that nothing was changed. Without the salt,
+guessed texts cannot be tried against the digest.
 """
 
 from __future__ import annotations
@@ -77,14 +82,22 @@ def suite_folder(place: str | Path) -> Path:
 
 def read_suite(folder: Path) -> Suite:
     """The suite as its files say, its hashes held against suite.lock, its parts not checked against each other."""
+    card = SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD))
+    tags = _tables(folder / TAGS, "tag", Tag)
+    prompts = []
+    for where, record in read_lines(folder / PROMPTS):
+        fields = {name: record[name] for name in Prompt.model_fields if name in record}
+        rest = {name: value for name, value in record.items() if name not in fields}
+        prompts.append(SuitePrompt.parse({"prompt": Prompt.parse(fields, where=where), **rest}, where=where))
+    reference = folder / REFERENCE
     suite = with_hashes(
         Suite(
-            card=SuiteCard.parse(read_toml(folder / CARD), where=str(folder / CARD)),
-            tags=_tables(folder / TAGS, "tag", Tag),
-            prompts=tuple(_prompt(record, where) for where, record in read_lines(folder / PROMPTS)),
+            card=card,
+            tags=tags,
+            prompts=tuple(prompts),
             points=tuple(Point.parse(record, where=where) for where, record in read_lines(folder / POINTS)),
             routes=_tables(folder / ROUTES, "route", Route),
-            reference=_reference(folder / REFERENCE),
+            reference=Reference.parse(read_json(reference), where=str(reference)) if reference.exists() else None,
         )
     )
     _check_hidden(suite, folder)
@@ -96,13 +109,13 @@ def read_suite(folder: Path) -> Suite:
 
 
 def _check_hidden(suite: Suite, folder: Path) -> None:
-    """No hash covers the texts of private prompts: one that stands in a public file is refused, not passed by."""
-    shown = sorted(suite.private - suite.closed)
-    shown += [point.id for point in suite.points if point != public_point(point, suite.private)]
-    if shown:
+    """No hash covers the texts of private prompts: a text in a public file is refused, not ignored."""
+    exposed = sorted(suite.private - suite.closed)
+    exposed += [point.id for point in suite.points if point != public_point(point, suite.private)]
+    if exposed:
         raise BadValue(
             "texts of private prompts and of their points stand only in the keeper's file",
-            found=f"{len(shown):,} in the suite's own files: {', '.join(shown[:5])}",
+            found=f"{len(exposed):,} in the suite's own files: {', '.join(exposed[:5])}",
             where=str(folder),
             remedy="take them out; they are known by now to whoever has this folder",
         )
@@ -113,16 +126,6 @@ def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:
     if not isinstance(records, list):
         raise BadFile(f"[[{name}]] tables are needed", found=type(records).__name__, where=str(path))
     return tuple(noun.parse(record, where=f"{path}, {name} {number}") for number, record in enumerate(records, 1))
-
-
-def _prompt(record: dict[str, Any], where: str) -> SuitePrompt:
-    told = {name: record[name] for name in Prompt.model_fields if name in record}
-    rest = {name: value for name, value in record.items() if name not in told}
-    return SuitePrompt.parse({"prompt": Prompt.parse(told, where=where), **rest}, where=where)
-
-
-def _reference(path: Path) -> Reference | None:
-    return Reference.parse(read_json(path), where=str(path)) if path.exists() else None
 
 
 # -- hashes --------------------------------------------------------------------------------------------------------
@@ -136,7 +139,11 @@ def with_hashes(suite: Suite) -> Suite:
 
 def suite_hashes(suite: Suite) -> dict[str, str]:
     """SHA-256 of what every file of the suite says."""
-    return {name: hashlib.sha256(_canonical(records)).hexdigest() for name, records in _records(suite).items()}
+    hashes = {}
+    for name, records in _records(suite).items():
+        lines = [json.dumps(record, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for record in records]
+        hashes[name] = hashlib.sha256("".join(f"{line}\n" for line in lines).encode()).hexdigest()
+    return hashes
 
 
 def hash_of_all(hashes: Mapping[str, str]) -> str:
@@ -153,25 +160,20 @@ def prompts_hash(suite: Suite) -> str:
 def _records(suite: Suite) -> dict[str, list[dict[str, Any]]]:
     """What every file says, without defaults: a field that is added later changes no hash."""
     card = _bare(suite.card) | {"metrics": suite.card.metrics}  # its default moves with Salon, so it is always told
-    found = {
+    records = {
         CARD: [card],
         TAGS: [_bare(tag) for tag in suite.tags],
-        PROMPTS: [public_record(one) for one in suite.prompts],
+        PROMPTS: [public_record(prompt) for prompt in suite.prompts],
         POINTS: [_bare(public_point(point, suite.private)) for point in suite.points],
         ROUTES: [_bare(route) for route in suite.routes],
     }
     if suite.reference is not None:
-        found[REFERENCE] = [_bare(suite.reference)]
-    return found
+        records[REFERENCE] = [_bare(suite.reference)]
+    return records
 
 
 def _bare(noun: Noun) -> dict[str, Any]:
     return noun.model_dump(mode="json", exclude_defaults=True)
-
-
-def _canonical(records: Iterable[Mapping[str, Any]]) -> bytes:
-    lines = [json.dumps(one, sort_keys=True, ensure_ascii=False, separators=(",", ":")) for one in records]
-    return "".join(f"{line}\n" for line in lines).encode()
 
 
 # -- freezing ------------------------------------------------------------------------------------------------------
@@ -184,28 +186,24 @@ def read_lock(folder: Path) -> SuiteLock | None:
 
 
 def lock_suite(folder: Path, reference: Reference | None = None) -> Suite:
-    """Freeze the suite in `folder` as it stands, or with this reference; one that is frozen already stays as it is."""
+    """Freeze the suite in `folder` as it stands, or with this reference; a frozen suite stays as it is."""
     with wait_turn(folder / CARD):  # of two at once the second would lock what the first one's reference replaced
         suite = read_suite(folder)
         if reference is not None and reference != suite.reference:
-            suite = _with_reference(suite, reference, folder)
+            if suite.frozen:
+                raise BadFile(
+                    "a suite that is not frozen is needed for a new reference",
+                    found=f"one that is frozen as {suite.hash[:16]}",
+                    where=str(folder),
+                    remedy="salon bench new FOLDER --from this one, then freeze that",
+                )
+            updated = with_hashes(replace(suite, reference=reference))
+            check_suite(updated, where=str(folder))
+            _write(folder / REFERENCE, suite_texts(updated)[REFERENCE])
+            suite = updated
         check_suite(suite, where=str(folder))
         _write(folder / LOCK, lock_text(suite))
     return replace(suite, frozen=True)
-
-
-def _with_reference(suite: Suite, reference: Reference, folder: Path) -> Suite:
-    if suite.frozen:
-        raise BadFile(
-            "a suite that is not frozen is needed for a new reference",
-            found=f"one that is frozen as {suite.hash[:16]}",
-            where=str(folder),
-            remedy="salon bench new FOLDER --from this one, then freeze that",
-        )
-    made = with_hashes(replace(suite, reference=reference))
-    check_suite(made, where=str(folder))
-    _write(folder / REFERENCE, suite_texts(made)[REFERENCE])
-    return made
 
 
 def lock_text(suite: Suite) -> str:
@@ -220,11 +218,11 @@ def _check_locked(hashes: Mapping[str, str], lock: SuiteLock, folder: Path) -> N
         return
     name = changed[0] if changed else LOCK
     expected = lock.files.get(name, "no such file") if changed else hash_of_all(lock.files)
-    found = hashes.get(name, "no such file") if changed else lock.suite
+    actual = hashes.get(name, "no such file") if changed else lock.suite
     more = f"; {len(changed) - 1} more files changed" if len(changed) > 1 else ""
     raise BadFile(
         f"a frozen suite stays as it was: {name} with the hash {expected[:16]} is needed",
-        found=f"{found[:16]}{more}",
+        found=f"{actual[:16]}{more}",
         where=str(folder / name),
         remedy="put the file back; or copy the suite, raise its version, remove its suite.lock and freeze it anew",
     )
@@ -238,23 +236,29 @@ def save_suite(suite: Suite, folder: Path) -> Suite:
 
     A folder that is no suite, or is a frozen suite with another hash, is never replaced. Other files stay.
     """
-    made = with_hashes(suite)
+    saved = with_hashes(suite)
     with whole_folder(folder.resolve()) as new:
-        _check_may_replace(made, folder)
+        _check_may_replace(saved, folder)
         if folder.is_dir():
             ours = {*FILES, LOCK}
             shutil.copytree(folder, new, dirs_exist_ok=True, ignore=lambda place, names: ours & set(names))
-        for name, text in suite_texts(made).items():
+        for name, text in suite_texts(saved).items():
             _write(new / name, text)
-    return made
+    return saved
 
 
 def suite_texts(suite: Suite) -> dict[str, str]:
     """The files of a suite by name."""
+    record = suite.card.record()
+    del record["preferences"]
+    inner = {name: record.pop(name) for name in ("weights", "metrics")}
+    card_toml = "\n".join(
+        [tomli_w.dumps(record), _tables_toml("preferences", suite.card.preferences), tomli_w.dumps(inner)]
+    )
     texts = {
-        CARD: _card_toml(suite.card),
+        CARD: card_toml,
         TAGS: _tables_toml("tag", suite.tags),
-        PROMPTS: _jsonl(public_record(one) for one in suite.prompts),
+        PROMPTS: _jsonl(public_record(prompt) for prompt in suite.prompts),
         POINTS: _jsonl(public_point(point, suite.private).record() for point in suite.points),
         ROUTES: _tables_toml("route", suite.routes),
     }
@@ -263,13 +267,6 @@ def suite_texts(suite: Suite) -> dict[str, str]:
     if suite.frozen:
         texts[LOCK] = lock_text(suite)
     return texts
-
-
-def _card_toml(card: SuiteCard) -> str:
-    record = card.record()
-    del record["preferences"]
-    inner = {name: record.pop(name) for name in ("weights", "metrics")}
-    return "\n".join([tomli_w.dumps(record), _tables_toml("preferences", card.preferences), tomli_w.dumps(inner)])
 
 
 def _tables_toml(name: str, nouns: Iterable[Noun]) -> str:
@@ -300,13 +297,7 @@ def _check_may_replace(suite: Suite, folder: Path) -> None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts that nobody can train on: a suite shows their digests, its keeper has their texts and their points.
-#
-# digest = SHA-256 of the salt (32 hex digits), the text a generator is given, and for each point in order of ids a line
-# break and the point as JSON. Whoever is later shown the keeper's line can check that nothing was changed; without the
-# salt, guessed texts cannot be tried against the digest.
-# --------------------------------------------------------------------------------------------------
+# -- private prompts ---------------------------------------------------------------------------------------------------
 
 _TEXTS = ("text", *PARTS)
 
@@ -335,19 +326,19 @@ class PrivateText(Noun):
         return public.model_copy(update={name: getattr(self, name) for name in _TEXTS})
 
 
-def text_digest(kept: PrivateText) -> str:
+def text_digest(private_text: PrivateText) -> str:
     """What a suite shows of a private prompt."""
-    lines = [kept.prompt(Prompt(id=kept.id)).view()]
-    for id, point in sorted(kept.points.items()):
+    lines = [private_text.prompt(Prompt(id=private_text.id)).view()]
+    for id, point in sorted(private_text.points.items()):
         lines.append(json.dumps({"id": id, **point.record()}, sort_keys=True, ensure_ascii=False))
-    return hashlib.sha256((kept.salt + "\n".join(lines)).encode()).hexdigest()
+    return hashlib.sha256((private_text.salt + "\n".join(lines)).encode()).hexdigest()
 
 
-def public_record(one: SuitePrompt) -> dict[str, Any]:
+def public_record(prompt: SuitePrompt) -> dict[str, Any]:
     """A prompt as prompts.jsonl has it: one flat object, without the text of a private prompt."""
-    hidden = set(_TEXTS) if one.private else set()
-    record = one.prompt.model_dump(mode="json", exclude_none=True, exclude=hidden)
-    return record | one.model_dump(mode="json", exclude_defaults=True, exclude={"prompt"})
+    hidden = set(_TEXTS) if prompt.private else set()
+    record = prompt.prompt.model_dump(mode="json", exclude_none=True, exclude=hidden)
+    return record | prompt.model_dump(mode="json", exclude_defaults=True, exclude={"prompt"})
 
 
 def public_point(point: Point, private: frozenset[str]) -> Point:
@@ -359,41 +350,47 @@ def hide(
     suite: Suite, prompts: Iterable[str], before: Mapping[str, PrivateText] | None = None
 ) -> tuple[Suite, list[PrivateText]]:
     """The suite with these prompts private, and what its keeper must keep; what was kept `before` keeps its salt."""
-    known = {one.prompt.id: one for one in suite.prompts}
+    prompts_by_id = {prompt.id: prompt for prompt in suite.prompts}
     chosen = list(dict.fromkeys(prompts))
-    wrong = [id for id in chosen if id not in known or known[id].private]
+    wrong = [id for id in chosen if id not in prompts_by_id or prompts_by_id[id].private]
     if wrong:
-        public = [id for id, one in known.items() if not one.private]
+        public = [id for id, prompt in prompts_by_id.items() if not prompt.private]
         raise UnknownReference(
             "prompts of the suite that are not private yet are needed",
             found=", ".join(wrong),
             where=f"suite {suite.card.name!r}",
             remedy=f"there are {', '.join(public[:10])}" if public else "all are private",
         )
-    kept = {id: _kept(known[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
+    private_texts = {id: _private_text(prompts_by_id[id].prompt, suite.points, (before or {}).get(id)) for id in chosen}
     hidden = tuple(
-        one.model_copy(update={"private": True, "digest": text_digest(kept[one.prompt.id])})
-        if one.prompt.id in kept
-        else one
-        for one in suite.prompts
+        prompt.model_copy(update={"private": True, "digest": text_digest(private_texts[prompt.id])})
+        if prompt.id in private_texts
+        else prompt
+        for prompt in suite.prompts
     )
-    return replace(suite, prompts=hidden), list(kept.values())
+    return replace(suite, prompts=hidden), list(private_texts.values())
 
 
-def _kept(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
+def _private_text(prompt: Prompt, points: Iterable[Point], before: PrivateText | None) -> PrivateText:
     own = {point.id: PrivatePoint(text=point.text, rule=point.rule) for point in points if point.prompt == prompt.id}
     texts = {name: getattr(prompt, name) for name in _TEXTS}
     salt = secrets.token_hex(16) if before is None else before.salt
-    made = PrivateText(id=prompt.id, salt=salt, points=own, **texts)
-    if before not in (None, made):
+    private_text = PrivateText(id=prompt.id, salt=salt, points=own, **texts)
+    if before not in (None, private_text):
         raise BadValue("a keeper's file of this suite's texts is needed", found=f"another text of {prompt.id!r}",
                        remedy="name another file; one text of each prompt can be kept in one")  # fmt: skip
-    return made
+    return private_text
 
 
 def read_private_texts(path: Path) -> dict[str, PrivateText]:
     """A keeper's file, by prompt."""
-    return _by_id((PrivateText.parse(record, where=where) for where, record in read_lines(path)), path)
+    texts = (PrivateText.parse(record, where=where) for where, record in read_lines(path))
+    by_id: dict[str, PrivateText] = {}
+    for text in texts:
+        if text.id in by_id:
+            raise DuplicateJudgment("each private prompt may stand once", found=repr(text.id), where=str(path))
+        by_id[text.id] = text
+    return by_id
 
 
 def fill_private(suite: Suite, path: Path) -> Suite:
@@ -406,52 +403,43 @@ def fill_private(suite: Suite, path: Path) -> Suite:
             found=f"{len(unknown):,} of other prompts: {', '.join(unknown[:5])}",
             where=str(path),
         )
-    asked = {id: point for one in texts.values() for id, point in one.points.items()}
+    points_by_id = {id: point for part in texts.values() for id, point in part.points.items()}
     return replace(
         suite,
-        prompts=tuple(_filled(one, texts, path) for one in suite.prompts),
-        points=tuple(_filled_point(point, asked) if point.prompt in texts else point for point in suite.points),
+        prompts=tuple(_fill_prompt(part, texts, path) for part in suite.prompts),
+        points=tuple(
+            (point.model_copy(update=dict(points_by_id[point.id])) if point.id in points_by_id else point)
+            if point.prompt in texts
+            else point
+            for point in suite.points
+        ),
     )
 
 
-def _filled_point(point: Point, asked: Mapping[str, PrivatePoint]) -> Point:
-    return point.model_copy(update=dict(asked[point.id])) if point.id in asked else point
-
-
-def _by_id(texts: Iterable[PrivateText], path: Path) -> dict[str, PrivateText]:
-    found: dict[str, PrivateText] = {}
-    for one in texts:
-        if one.id in found:
-            raise DuplicateJudgment("each private prompt may stand once", found=repr(one.id), where=str(path))
-        found[one.id] = one
-    return found
-
-
-def _filled(one: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
-    if not one.private:
-        return one
-    if one.prompt.id not in texts:
-        raise BadFile(f"the text of private prompt {one.prompt.id!r} is needed", found="none", where=str(path))
-    kept = texts[one.prompt.id]
-    found = text_digest(kept)
-    if found != one.digest:
+def _fill_prompt(prompt: SuitePrompt, texts: Mapping[str, PrivateText], path: Path) -> SuitePrompt:
+    if not prompt.private:
+        return prompt
+    if prompt.id not in texts:
+        raise BadFile(f"the text of private prompt {prompt.id!r} is needed", found="none", where=str(path))
+    private_text = texts[prompt.id]
+    digest = text_digest(private_text)
+    if digest != prompt.digest:
         raise BadValue(
-            f"the text of private prompt {one.prompt.id!r} with the digest {(one.digest or 'none')[:16]} is needed",
-            found=f"{found[:16]}: its text, its points or its salt are others",
+            f"the text of private prompt {prompt.id!r} with the digest {(prompt.digest or 'none')[:16]} is needed",
+            found=f"{digest[:16]}: its text, its points or its salt are others",
             where=str(path),
             remedy="find the keeper's file of this version of the suite",
         )
-    return one.model_copy(update={"prompt": kept.prompt(one.prompt)})
+    return prompt.model_copy(update={"prompt": private_text.prompt(prompt.prompt)})
 
 
-# --------------------------------------------------------------------------------------------------
-# Suites that come with Salon.
-# --------------------------------------------------------------------------------------------------
+# -- built-in suites ---------------------------------------------------------------------------------------------------
 
 
 def builtin_suites() -> dict[str, str]:
     """Name of every built-in suite, and what it is about."""
-    return {folder.name: _about(folder) for folder in _folders()}
+    cards = {path.name: tomllib.loads((path / CARD).read_text(encoding="utf-8")) for path in _folders()}
+    return {name: str(card.get("title", "")) for name, card in cards.items()}
 
 
 def builtin_folder(name: str) -> Path:
@@ -474,14 +462,7 @@ def _folders() -> list[Path]:
     return sorted(path.parent for path in home.glob("*/suite.toml"))
 
 
-def _about(folder: Path) -> str:
-    card = tomllib.loads((folder / "suite.toml").read_text(encoding="utf-8"))
-    return str(card.get("title", ""))
-
-
-# --------------------------------------------------------------------------------------------------
-# Reading the small text files of suites and boards: TOML, JSON and JSONL, with the place of every fault.
-# --------------------------------------------------------------------------------------------------
+# -- small text files: TOML, JSON and JSONL, with the place of every fault ---------------------------------------------
 
 LARGEST = 200_000_000
 """Bytes of the largest file that is read."""

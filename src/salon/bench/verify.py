@@ -73,8 +73,8 @@ def verify(place: str, recompute: Recompute, *, suite: str | None = None) -> Ver
 
 
 def _report(place: str, kind: Kind, checks: Iterable[VerifyCheck]) -> VerifyReport:
-    found = tuple(checks)
-    return VerifyReport(place=place, kind=kind, checks=found, holds=all(check.holds for check in found))
+    results = tuple(checks)
+    return VerifyReport(place=place, kind=kind, checks=results, holds=all(check.holds for check in results))
 
 
 # -- suites --------------------------------------------------------------------------------------------------------
@@ -105,8 +105,8 @@ def _suite_checks(folder: Path, where: str) -> Iterator[VerifyCheck]:
 
 
 def _failed(where: str, what: str, error: SalonError) -> VerifyCheck:
-    found = "" if error.found is None else f"; found {error.found}"
-    return VerifyCheck(where=where, what=what, holds=False, told=f"{error.needed}{found}")
+    detail = "" if error.found is None else f"; found {error.found}"
+    return VerifyCheck(where=where, what=what, holds=False, told=f"{error.needed}{detail}")
 
 
 # -- boards --------------------------------------------------------------------------------------------------------
@@ -125,64 +125,65 @@ def _board_checks(path: Path, recompute: Recompute) -> Iterator[VerifyCheck]:
     for entry in board.entries:
         yield from _entry_checks(board, entry, recompute)
     if board.unfinished:
-        told = (
+        message = (
             f"{len(board.unfinished):,} folders without an entry.json, not on the board: {first_few(board.unfinished)}"
         )
-        yield VerifyCheck(where="board", what="unfinished", holds=True, told=told)
+        yield VerifyCheck(where="board", what="unfinished", holds=True, told=message)
 
 
 def _entry_checks(board: Board, entry: Entry, recompute: Recompute) -> Iterator[VerifyCheck]:
     folder = board.folder / ENTRIES / folder_name(entry.name)
-    yield _picture_check(board.suite, entry, folder)
+    faults = list(_picture_faults(board.suite, entry, folder))
+    there = sum(picture.image is not None for picture in entry.pictures)
+    message = f"{there:,} of {len(required_keys(board.suite)):,} there, hashes as recorded"
+    picture_check = VerifyCheck(
+        where=entry.name, what="pictures", holds=not faults, told=first_few(faults) if faults else message
+    )
+    yield picture_check
     try:
         yield from _result_checks(board.suite, entry, folder, recompute)
     except SalonError as error:
         yield _failed(entry.name, "result", error)
 
 
-def _picture_check(suite: Suite, entry: Entry, folder: Path) -> VerifyCheck:
-    faults = list(_picture_faults(suite, entry, folder))
-    there = sum(one.image is not None for one in entry.pictures)
-    told = f"{there:,} of {len(required_keys(suite)):,} there, hashes as recorded"
-    return VerifyCheck(where=entry.name, what="pictures", holds=not faults, told=first_few(faults) if faults else told)
-
-
 def _picture_faults(suite: Suite, entry: Entry, folder: Path) -> Iterator[str]:
-    listed = [(one.prompt, one.seed) for one in entry.pictures]
+    listed = [(picture.prompt, picture.seed) for picture in entry.pictures]
     if sorted(listed) != sorted(required_keys(suite)):
         yield f"{len(set(listed)):,} prompts and seeds are listed, the suite asks for {len(required_keys(suite)):,}"
-    if len({one.item for one in entry.pictures}) < len(entry.pictures):
+    if len({picture.item for picture in entry.pictures}) < len(entry.pictures):
         yield "two pictures are one item, and share its answers"
-    for one in entry.pictures:
-        if one.image is None:
+    for picture in entry.pictures:
+        if picture.image is None:
             continue
-        path = folder / one.image
+        path = folder / picture.image
         if not is_inside(path, folder):
-            yield f"{one.image}: outside the entry's folder"
+            yield f"{picture.image}: outside the entry's folder"
             continue
-        found = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
-        if found != one.sha256:
-            yield f"{one.image}: expected {(one.sha256 or 'none')[:16]}, found {found[:16]}"
-        elif suite.card.size not in (None, f"{one.width}x{one.height}"):
-            yield f"{one.image}: {one.width}x{one.height}, the suite asks for {suite.card.size}"
+        digest = hashlib.sha256(path.read_bytes()).hexdigest() if path.is_file() else "no file"
+        if digest != picture.sha256:
+            yield f"{picture.image}: expected {(picture.sha256 or 'none')[:16]}, found {digest[:16]}"
+        elif suite.card.size not in (None, f"{picture.width}x{picture.height}"):
+            yield f"{picture.image}: {picture.width}x{picture.height}, the suite asks for {suite.card.size}"
 
 
 def _result_checks(suite: Suite, entry: Entry, folder: Path, recompute: Recompute) -> Iterator[VerifyCheck]:
     result, published = read_result(folder), read_published(folder)
     retracted = f"; retracted: {entry.retracted.reason}" if entry.retracted else ""
     if result is None or published is None:
-        told = "no result yet" if result is None else f"{result.status}, not published"
+        message = "no result yet" if result is None else f"{result.status}, not published"
         lost = published is not None
-        yield VerifyCheck(where=entry.name, what="result", holds=not lost, told="result.json is gone" if lost else told)
+        yield VerifyCheck(
+            where=entry.name, what="result", holds=not lost, told="result.json is gone" if lost else message
+        )
         return
     now = current_hashes(folder, result)
     same = now == published
-    told = f"hash {published.result[:16]}{retracted}" if same else _moved(published, now)
-    yield VerifyCheck(where=entry.name, what="published result", holds=same, told=told)
+    message = f"hash {published.result[:16]}{retracted}" if same else _moved(published, now)
+    yield VerifyCheck(where=entry.name, what="published result", holds=same, told=message)
     again = recompute(suite, entry, read_answers(folder), read_logits(folder))
-    found = result_hash(again)
-    told = "the same numbers" if found == published.result else f"hash {found[:16]}: {_different(result, again)}"
-    yield VerifyCheck(where=entry.name, what="computed again", holds=found == published.result, told=told)
+    digest = result_hash(again)
+    message = "the same numbers" if digest == published.result else f"hash {digest[:16]}: {_different(result, again)}"
+    yield VerifyCheck(where=entry.name, what="computed again", holds=digest == published.result, told=message)
 
 
 def _moved(published: PublicationRecord, now: PublicationRecord) -> str:
@@ -191,16 +192,16 @@ def _moved(published: PublicationRecord, now: PublicationRecord) -> str:
     return "; ".join(changed_parts(published, now))
 
 
-def _different(one: EntryResult, other: EntryResult) -> str:
+def _different(before_result: EntryResult, after_result: EntryResult) -> str:
     axes = [
         f"{name} {before.figure.value:.2f} became {after.figure.value:.2f}"
         for name in ("capability", "points", "overall")
-        if (before := getattr(one, name)) and (after := getattr(other, name)) and before != after
+        if (before := getattr(before_result, name)) and (after := getattr(after_result, name)) and before != after
     ]
     axes += [
-        f"{name} {one.eps[name].figure.value:.2f} became {other.eps[name].figure.value:.2f}"
-        for name in one.eps.keys() & other.eps.keys()
-        if one.eps[name] != other.eps[name]
+        f"{name} {before_result.eps[name].figure.value:.2f} became {after_result.eps[name].figure.value:.2f}"
+        for name in before_result.eps.keys() & after_result.eps.keys()
+        if before_result.eps[name] != after_result.eps[name]
     ]
     return ", ".join(axes) or "the axes are the same, their parts are not"
 
@@ -208,23 +209,23 @@ def _different(one: EntryResult, other: EntryResult) -> str:
 # -- bundles -------------------------------------------------------------------------------------------------------
 
 
-def _bundle_checks(path: Path, named: str | None) -> Iterator[VerifyCheck]:
+def _bundle_checks(path: Path, suite_name: str | None) -> Iterator[VerifyCheck]:
     where = path.name
     try:
         card = bundle_card(path)
     except SalonError as error:
         yield _failed(where, "bundle", error)
         return
-    suite = open_suite(named) if named else _suite_for(card)
+    suite = open_suite(suite_name) if suite_name else _suite_for(card)
     about = f"{suite.card.name}/{suite.card.version}, prompts {card.suite[:16]}"
     yield VerifyCheck(where=where, what="suite", holds=card.suite == prompts_hash(suite), told=about)
     try:
-        with open_submission(path, suite) as brought:
-            there = len(brought.entry.pictures) - brought.missing
-            told = f"{there:,} of {len(brought.entry.pictures):,} there, each as promised"
-            told += f"; {brought.missing:,} missing count as failures" if brought.missing else ""
-            yield VerifyCheck(where=where, what="pictures", holds=True, told=told)
-            yield VerifyCheck(where=where, what="licence", holds=True, told=brought.entry.licence)
+        with open_submission(path, suite) as submission:
+            there = len(submission.entry.pictures) - submission.missing
+            message = f"{there:,} of {len(submission.entry.pictures):,} there, each as promised"
+            message += f"; {submission.missing:,} missing count as failures" if submission.missing else ""
+            yield VerifyCheck(where=where, what="pictures", holds=True, told=message)
+            yield VerifyCheck(where=where, what="licence", holds=True, told=submission.entry.licence)
     except SalonError as error:
         yield _failed(where, "pictures", error)
 

@@ -1,4 +1,4 @@
-"""One question to a server, and the key under which its answer is kept."""
+"""One request, the key its answer is stored under, and the answer: its tokens, and whether it can be used."""
 
 from __future__ import annotations
 
@@ -60,9 +60,9 @@ class Call(Noun):
     def _one_kind_of_content_and_no_secrets(self) -> Call:
         if self.body is not None and (self.form or self.uploads):
             raise ValueError("a call has a JSON body or a form, not both")
-        held = [name for name in self.headers if is_secret(name)]
-        if held:
-            raise ValueError(f"{held[0]} is a secret: name it as a Secret of the client, not in a call")
+        secret_headers = [name for name in self.headers if is_secret(name)]
+        if secret_headers:
+            raise ValueError(f"{secret_headers[0]} is a secret: name it as a Secret of the client, not in a call")
         return self
 
     @cached_property
@@ -91,9 +91,7 @@ def _json(value: Any) -> bytes:
     return json.dumps(value, ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode()
 
 
-# --------------------------------------------------------------------------------------------------
-# What comes back for a call: an answer, kept and paid once, or a refusal with its reason.
-# --------------------------------------------------------------------------------------------------
+# -- answers -----------------------------------------------------------------------------------------------------------
 
 STORED_HEADERS = ("content-type", "date", "retry-after", "x-request-id", "openai-version", "openai-processing-ms")
 """Headers worth keeping; all others, cookies above all, are dropped."""
@@ -168,9 +166,7 @@ def read_error(body: bytes) -> tuple[str | None, str]:
     return code, str(message)[:300]
 
 
-# --------------------------------------------------------------------------------------------------
-# What an answer says about itself: its tokens, and whether it can be used.
-# --------------------------------------------------------------------------------------------------
+# -- tokens and use ----------------------------------------------------------------------------------------------------
 
 Usable = Callable[[CallAnswer], str | None]
 """Why an answer cannot be used, or None when it can. Called before the answer is stored."""
@@ -198,7 +194,7 @@ def _examine(answer: CallAnswer, usable: Usable | None) -> tuple[CallAnswer, str
 
 
 def read_usage(content: Any) -> tuple[int | None, int | None]:
-    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is not told."""
+    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is missing."""
     usage = content.get("usage") if isinstance(content, dict) else None
     if not isinstance(usage, dict):
         return None, None
@@ -206,5 +202,5 @@ def read_usage(content: Any) -> tuple[int | None, int | None]:
 
 
 def _count(usage: dict[str, Any], *names: str) -> int | None:
-    found = [usage[name] for name in names if isinstance(usage.get(name), int)]
-    return max(0, found[0]) if found and found[0] <= MOST_TOKENS else None
+    counts = [usage[name] for name in names if isinstance(usage.get(name), int)]
+    return max(0, counts[0]) if counts and counts[0] <= MOST_TOKENS else None

@@ -1,4 +1,18 @@
-"""What a client has done so far: counts, tokens and money."""
+"""Many calls at once, each asked at most once and paid for at most once; their answers come one by one.
+
+    with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
+        for index, outcome in client.each(calls):
+            ...
+
+`Client` is synchronous and runs an event loop on a thread. `Caller` asks one call on that loop:
+
+    ask -> in the store? -> claim -> place, pause, rate -> budget -> send -> usable? -> store -> answer
+                                └───────────── wait <── worth another attempt <──┘
+
+`calls` is read lazily, only a little ahead of the results, so a consumer that pauses also pauses the run. When the
+consumer leaves (break, an error, Ctrl-C), nothing more is sent. Requests in flight get `grace` seconds to finish and be
+stored; the rest are cut off and recorded as lost.
+"""
 
 from __future__ import annotations
 
@@ -70,12 +84,7 @@ class Account:
         self.unusable_cost += cost or 0
 
 
-# --------------------------------------------------------------------------------------------------
-# Ask one call, with everything that can go wrong on the way: the asynchronous heart of this room.
-#
-# ask ─▶ in the store? ─▶ claim ─▶ room, pause, rate ─▶ budget ─▶ send ─▶ usable? ─▶ store ─▶ answer
-#                             └──────────────── wait ◀── worth another attempt ◀──┘
-# --------------------------------------------------------------------------------------------------
+# -- asking one call ---------------------------------------------------------------------------------------------------
 
 _LOOK_AGAIN = 0.05
 """Seconds before looking again for an answer that someone else is asking for; grows to 1."""
@@ -85,7 +94,7 @@ _LOOK_AGAIN = 0.05
 class CallAttempts:
     """What has been done for one call so far."""
 
-    sent: int = 0
+    requests: int = 0
     unusable: int = 0
     since: float | None = None
     """When the first request was sent: time spent queueing is not held against a call."""
@@ -123,11 +132,11 @@ class Caller:
     async def ask(self, call: Call, usable: Usable | None = None) -> CallAnswer | Refusal:
         """The answer, from the store or fresh; or why there is none. CallsStopped when no call is worth sending."""
         check_url(call.url, allow_http=self.service.allow_http)
-        while (other := self._asking.get(call.key)) is not None:
-            await asyncio.wait({other})
+        while (pending := self._asking.get(call.key)) is not None:
+            await asyncio.wait({pending})
         ours = self._asking[call.key] = asyncio.get_running_loop().create_future()
         try:
-            outcome = await self._asked(call, usable)
+            outcome = self._store.find(call.key) or await self._attempts(call, usable)
         except CallsStopped as stop:
             self.stopped = stop
             raise
@@ -152,9 +161,6 @@ class Caller:
         """An answer turned out to be of no use: its call is open again."""
         await self._ledger(self._store.set_aside, answer, why)
 
-    async def _asked(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
-        return self._store.find(call.key) or await self._attempts(call, usable)
-
     async def _attempts(self, call: Call, usable: Usable | None) -> CallAnswer | Refusal:
         tries, attempt = CallAttempts(), 0
         while True:
@@ -165,22 +171,22 @@ class Caller:
                 wait = retry_delay(attempt, failure.retry_after, self.limits, self._rng)
                 spent = time.monotonic() - (tries.since or 0) + wait
                 if attempt >= self.limits.attempts or spent >= self.limits.patience:
-                    return self._given_up(call, failure, tries)
+                    return self._give_up(call, failure, tries)
             await asyncio.sleep(wait)
 
     async def _attempt(self, call: Call, usable: Usable | None, tries: CallAttempts) -> CallAnswer | Refusal:
-        """One request, or the answer to someone else's. Raises Again when another request may fare better."""
+        """One request, or the answer to someone else's. Raises RetryableError when another request may fare better."""
         pace = self._paces[origin(call.url)]
         wait = _LOOK_AGAIN
         while True:
             async with pace.slot() as slot:
                 if self.stopped is not None and (call.order is not None or call.method != "GET"):
                     raise self.stopped  # only what was bought and is yet to be fetched still is
-                held = await self._claim(call.key)
-                if isinstance(held, CallAnswer):
-                    return held
-                if held:
-                    return await self._claimed(call, slot, usable, tries)
+                claim = await self._claim(call.key)
+                if isinstance(claim, CallAnswer):
+                    return claim
+                if claim:
+                    return await self._ask_claimed(call, slot, usable, tries)
             await asyncio.sleep(wait)
             wait = min(1.0, wait * 1.5)
 
@@ -189,7 +195,7 @@ class Caller:
         try:
             return await asyncio.shield(claim)
         except asyncio.CancelledError:
-            claim.add_done_callback(lambda done: self._give_back(key, done))
+            claim.add_done_callback(lambda granted: self._give_back(key, granted))
             raise
 
     def _give_back(self, key: str, claim: asyncio.Future[CallAnswer | bool]) -> None:
@@ -197,7 +203,7 @@ class Caller:
         if claim.exception() is None and claim.result() is True:
             self._ledger.later(self._store.release, key)
 
-    async def _claimed(
+    async def _ask_claimed(
         self, call: Call, slot: Slot, usable: Usable | None, tries: CallAttempts
     ) -> CallAnswer | Refusal:
         """Ask while the claim is ours. It ends with the request, so claims are exactly what is in flight."""
@@ -217,10 +223,10 @@ class Caller:
     ) -> CallAnswer | Refusal:
         """Send, and make of the reply what it is."""
         try:
-            reply = await self._sent(call, slot, reservation, tries)
+            reply = await self._send(call, slot, reservation, tries)
         except ReplyTooLarge as error:
-            self._lost(call, "too large")
-            return Refusal(call.key, "too-large", str(error), attempts=tries.sent)
+            self._record_loss(call, "too large")
+            return Refusal(call.key, "too-large", str(error), attempts=tries.requests)
         if 200 <= reply.status < 300:
             slot.fine()
             return await self._answer(call, reply, reservation, usable, tries)
@@ -236,8 +242,8 @@ class Caller:
         finally:
             self.in_flight.discard(task)
 
-    async def _sent(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
-        tries.sent += 1
+    async def _send(self, call: Call, slot: Slot, reservation: Reservation, tries: CallAttempts) -> HttpReply:
+        tries.requests += 1
         tries.since = tries.since or time.monotonic()
         self.account.sent += 1
         try:
@@ -246,12 +252,12 @@ class Caller:
             if failure.kind == "unreachable":
                 reservation.cost = Decimal(0)
             else:
-                self._lost(call, failure.kind)
+                self._record_loss(call, failure.kind)
             if failure.kind != "broken":
                 slot.overloaded()
             raise
         except asyncio.CancelledError:
-            self._lost(call, "cancelled")
+            self._record_loss(call, "cancelled")
             raise
 
     async def _answer(
@@ -259,7 +265,7 @@ class Caller:
     ) -> CallAnswer | Refusal:
         """Look at a reply of 2xx, book it, and store it: as the answer, or apart when it cannot be used."""
         self._answered = True
-        answer = CallAnswer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.sent, utc_now())
+        answer = CallAnswer(call.key, reply.status, reply.headers, reply.body, reply.seconds, tries.requests, utc_now())
         answer, why = await examine(answer, usable)
         if call.order is not None:
             reservation.cost = self.service.prices.cost(call.order, answer.tokens_in, answer.tokens_out)
@@ -273,7 +279,7 @@ class Caller:
         self.account.wasted(reservation.cost)
         tries.unusable += 1
         if tries.unusable >= self.limits.unusable:
-            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.sent)
+            return Refusal(call.key, "unusable", why, reply.status, attempts=tries.requests)
         raise RetryableError("unusable", why, reply.status)
 
     def _error(self, call: Call, reply: HttpReply, slot: Slot, tries: CallAttempts) -> Refusal:
@@ -291,36 +297,24 @@ class Caller:
         if reply.status in RETRY_STATUSES:
             raise failure
         kind = "redirect" if 300 <= reply.status < 400 else "rejected"
-        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.sent)
+        return Refusal(call.key, kind, failure.reason, reply.status, failure.code, tries.requests)
 
-    def _given_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
+    def _give_up(self, call: Call, last: RetryableError, tries: CallAttempts) -> Refusal:
         """The end of all attempts."""
         if last.kind == "unreachable" and self.service.is_home(call.url) and not self._answered:
             raise Unreachable(
                 "a server must answer", found=last.reason, where=call.url, remedy="check base_url, and that it runs"
             )
         kind = "broken" if last.kind == "unreachable" else last.kind
-        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.sent)
+        return Refusal(call.key, kind, last.reason, last.status, last.code, tries.requests)
 
-    def _lost(self, call: Call, why: str) -> None:
+    def _record_loss(self, call: Call, why: str) -> None:
         """Note a request that may have been charged; not awaited, so that it is noted when we are cancelled too."""
         self.account.lost += 1
         self._ledger.later(self._store.lose, call.key, why)
 
 
-# --------------------------------------------------------------------------------------------------
-# The synchronous door: many calls at once, their answers one by one as they come.
-#
-#     with CallStore("calls.sqlite") as store, Client(Service("https://host/v1", (Secret("MY_KEY"),)), store) as client:
-#         for index, outcome in client.each(calls):
-#             ...
-#
-# `calls` is read lazily, on the thread that asks for results, and only a little ahead of them: a consumer that stops
-# for
-# a while stops the run for a while. One that leaves (break, an error, Ctrl-C) ends it: nothing more is sent, requests
-# in
-# flight get `grace` seconds to come home and be stored, and what is still out then is cut off and noted as lost.
-# --------------------------------------------------------------------------------------------------
+# -- asking many -------------------------------------------------------------------------------------------------------
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -371,12 +365,12 @@ class Client:
                     flight.begin(*pair)
                 if not flight.size:
                     break
-                index, done = flight.landed.get()
+                index, task = flight.landed.get()
                 flight.size -= 1
-                if done.exception() is None:
-                    yield index, done.result()
+                if task.exception() is None:
+                    yield index, task.result()
                 elif error is None:
-                    error = done.exception()
+                    error = task.exception()
                     caller.stopped = caller.stopped or CallsStopped("another call has ended the run", found=error)
         finally:
             flight.end(self.service.limits.grace)
@@ -385,15 +379,15 @@ class Client:
 
     def notes(self) -> list[str]:
         """What a report should say: what cost nothing, and what may have cost something without an answer."""
-        said = []
+        notes = []
         account = self.account
         if account.from_store:
-            said.append(f"answers from {self.store.path.name}, at no cost: {account.from_store:,}")
+            notes.append(f"answers from {self.store.path.name}, at no cost: {account.from_store:,}")
         if account.unusable:
-            said.append(f"answers that could not be used: {account.unusable:,}, cost {account.unusable_cost:f}")
+            notes.append(f"answers that could not be used: {account.unusable:,}, cost {account.unusable_cost:f}")
         if account.lost:
-            said.append(f"requests without an answer, which may have been charged: {account.lost:,}")
-        return said
+            notes.append(f"requests without an answer, which may have been charged: {account.lost:,}")
+        return notes
 
     def _open(self) -> Caller:
         if self._caller is None:
@@ -435,20 +429,20 @@ class _Flight:
         self._tasks: set[asyncio.Task[Any]] = set()
 
     def begin(self, index: int, item: object) -> None:
-        # The coroutine is made on the loop's thread: an interrupt here cannot leave one that nobody awaits.
+        # The coroutine is made on the loop's thread: an interrupt here cannot leave an unawaited one.
         self._loop.call_soon_threadsafe(self._start, index, item)
         self.size += 1
 
     def _start(self, index: int, item: object) -> None:
         task = self._loop.create_task(self._run(item))
         self._tasks.add(task)
-        task.add_done_callback(lambda done: self._land(index, done))
+        task.add_done_callback(lambda finished: self._land(index, finished))
 
-    def _land(self, index: int, done: asyncio.Task[Any]) -> None:
-        self._tasks.discard(done)
-        if not done.cancelled():
-            done.exception()  # seen, even if nobody stays to hear of it
-        self.landed.put((index, done))
+    def _land(self, index: int, task: asyncio.Task[Any]) -> None:
+        self._tasks.discard(task)
+        if not task.cancelled():
+            task.exception()  # retrieved, even if the consumer has left
+        self.landed.put((index, task))
 
     async def _run(self, item: object) -> Any:
         return await self._work(self._caller, item)

@@ -43,7 +43,7 @@ if TYPE_CHECKING:
     from PIL import Image
 
 TOKEN_VARIABLE = "SALON_SCORES_TOKEN"
-"""The environment variable that holds the token, unless told otherwise."""
+"""The environment variable that holds the token by default."""
 _BUSY = (429, 502, 503)
 _LIMITS = Limits(attempts=6, first_wait=0.2, longest_wait=10, patience=120, total=120)
 N = TypeVar("N", bound=Noun)
@@ -149,35 +149,35 @@ class AsyncScoresClient:
         self._rng = np.random.default_rng() if rng is None else rng
 
     async def score(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
-        return await self._look("score", ScoreAnswer, images, prompt, **asked)
+        return await self._ask_about("score", ScoreAnswer, images, prompt, **options)
 
     async def compare(
-        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
+        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred, under each criterion whose scorer can say."""
-        return await self._look("compare", CompareAnswer, [first, second], prompt, **asked)
+        return await self._ask_about("compare", CompareAnswer, [first, second], prompt, **options)
 
     async def pick(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[PickOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[PickOptions]
     ) -> PickAnswer:
         """The best of several pictures."""
-        return await self._look("pick", PickAnswer, images, prompt, **asked)
+        return await self._ask_about("pick", PickAnswer, images, prompt, **options)
 
     async def gate(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[GateOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[GateOptions]
     ) -> GateAnswer:
         """Which pictures pass a gate of the service."""
-        return await self._look("gate", GateAnswer, images, prompt, **asked)
+        return await self._ask_about("gate", GateAnswer, images, prompt, **options)
 
     async def explain(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[ExplainOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[ExplainOptions]
     ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other: the record as the schema has it."""
-        found: dict[str, Json] = await self._sent("explain", images, prompt, **asked)
-        return found
+        record: dict[str, Json] = await self._send("explain", images, prompt, **options)
+        return record
 
     async def models(self) -> ModelsAnswer:
         """What is loaded, and which of it answers."""
@@ -192,8 +192,8 @@ class AsyncScoresClient:
         activate: bool = False,
     ) -> ModelsAnswer:
         """Load a model beside the active one; needs a token with the scope admin, as do the next two."""
-        told = {"name": name, "scorers": list(scorers), "models": list(models), "activate": activate}
-        return _read(ModelsAnswer, await self._ask("POST", "/v1/models/load", told))
+        request = {"name": name, "scorers": list(scorers), "models": list(models), "activate": activate}
+        return _read(ModelsAnswer, await self._ask("POST", "/v1/models/load", request))
 
     async def activate(self, version: str) -> ModelsAnswer:
         """Answer with this version from now on."""
@@ -207,28 +207,37 @@ class AsyncScoresClient:
         self, decision: str, chosen: str | int, *, rater: str, criterion: str, reason: str | None = None
     ) -> dict[str, Json]:
         """Tell which picture of a decision a person chose later, and the person's reason."""
-        told = {"decision": decision, "chosen": chosen, "rater": rater, "criterion": criterion}
-        told |= {} if reason is None else {"reason": reason}
-        found: dict[str, Json] = await self._ask("POST", "/v1/feedback", told)
-        return found
+        request = {"decision": decision, "chosen": chosen, "rater": rater, "criterion": criterion}
+        request |= {} if reason is None else {"reason": reason}
+        record: dict[str, Json] = await self._ask("POST", "/v1/feedback", request)
+        return record
 
-    async def _look(
+    async def _ask_about(
         self, route: str, shape: type[N], images: Sequence[PictureInput], prompt: PromptInput, **more: Any
     ) -> N:
-        return _read(shape, await self._sent(route, images, prompt, **more))
+        return _read(shape, await self._send(route, images, prompt, **more))
 
-    async def _sent(self, route: str, images: Sequence[PictureInput], prompt: PromptInput, **more: Any) -> Any:
-        told = {name: value for name, value in more.items() if value is not None}
-        if "weights" in told:
-            told["weights"] = dict(told["weights"])
+    async def _send(self, route: str, images: Sequence[PictureInput], prompt: PromptInput, **more: Any) -> Any:
+        request = {name: value for name, value in more.items() if value is not None}
+        if "weights" in request:
+            request["weights"] = dict(request["weights"])
         if prompt is not None:
-            told["prompt"] = prompt if isinstance(prompt, str) else dict(prompt)
-        sent = await asyncio.to_thread(lambda: [one if isinstance(one, Below) else _bytes(one) for one in images])
-        if any(isinstance(one, Below) for one in sent):
-            told["images"] = [_record(one) for one in sent]
-            return await self._ask("POST", f"/v1/{route}", told)
-        uploads = tuple(_upload(place, data) for place, data in enumerate(sent) if isinstance(data, bytes))
-        return await self._ask("POST", f"/v1/{route}", told, uploads)
+            request["prompt"] = prompt if isinstance(prompt, str) else dict(prompt)
+        pictures = await asyncio.to_thread(
+            lambda: [image if isinstance(image, Below) else _bytes(image) for image in images]
+        )
+        if any(isinstance(image, Below) for image in pictures):
+            request["images"] = [
+                ({"path": image.path} if isinstance(image, Below) else {"base64": base64.b64encode(image).decode()})
+                for image in pictures
+            ]
+            return await self._ask("POST", f"/v1/{route}", request)
+        uploads = tuple(
+            (Upload(field="images", data=data, media_type="application/octet-stream", filename=f"{place}"))
+            for place, data in enumerate(pictures)
+            if isinstance(data, bytes)
+        )
+        return await self._ask("POST", f"/v1/{route}", request, uploads)
 
     async def _ask(self, method: str, path: str, record: Any = None, uploads: tuple[Upload, ...] = ()) -> Any:
         """The answer, after as many attempts as the limits allow."""
@@ -278,34 +287,34 @@ class ScoresClient:
             raise
 
     def score(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> ScoreAnswer:
         """The number of each picture under each criterion."""
-        return self._wait(self._client.score(images, prompt, **asked))
+        return self._wait(self._client.score(images, prompt, **options))
 
     def compare(
-        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **asked: Unpack[QuestionOptions]
+        self, first: PictureInput, second: PictureInput, prompt: PromptInput = None, **options: Unpack[QuestionOptions]
     ) -> CompareAnswer:
         """The chance that the first picture is preferred."""
-        return self._wait(self._client.compare(first, second, prompt, **asked))
+        return self._wait(self._client.compare(first, second, prompt, **options))
 
     def pick(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[PickOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[PickOptions]
     ) -> PickAnswer:
         """The best of several pictures."""
-        return self._wait(self._client.pick(images, prompt, **asked))
+        return self._wait(self._client.pick(images, prompt, **options))
 
     def gate(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[GateOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[GateOptions]
     ) -> GateAnswer:
         """Which pictures pass a gate of the service."""
-        return self._wait(self._client.gate(images, prompt, **asked))
+        return self._wait(self._client.gate(images, prompt, **options))
 
     def explain(
-        self, images: Sequence[PictureInput], prompt: PromptInput = None, **asked: Unpack[ExplainOptions]
+        self, images: Sequence[PictureInput], prompt: PromptInput = None, **options: Unpack[ExplainOptions]
     ) -> dict[str, Json]:
         """Why a picture has its score, or one of two stands above the other."""
-        return self._wait(self._client.explain(images, prompt, **asked))
+        return self._wait(self._client.explain(images, prompt, **options))
 
     def models(self) -> ModelsAnswer:
         """What is loaded, and which of it answers."""
@@ -327,8 +336,8 @@ class ScoresClient:
         self, decision: str, chosen: str | int, *, rater: str, criterion: str, reason: str | None = None
     ) -> dict[str, Json]:
         """Tell which picture of a decision a person chose later, and the person's reason."""
-        said = self._client.feedback(decision, chosen, rater=rater, criterion=criterion, reason=reason)
-        return self._wait(said)
+        answer = self._client.feedback(decision, chosen, rater=rater, criterion=criterion, reason=reason)
+        return self._wait(answer)
 
     def _wait(self, answer: Coroutine[Any, Any, T]) -> T:
         waiting = asyncio.run_coroutine_threadsafe(answer, self._loop)
@@ -358,22 +367,14 @@ class ScoresClient:
         self.close()
 
 
-def _bytes(given: Any) -> bytes:
-    if isinstance(given, bytes):
-        return given
-    if isinstance(given, str | Path):
-        return read_bytes(Path(given))
+def _bytes(picture: Any) -> bytes:
+    if isinstance(picture, bytes):
+        return picture
+    if isinstance(picture, str | Path):
+        return read_bytes(Path(picture))
     target = io.BytesIO()
-    given.save(target, "PNG", compress_level=1)
+    picture.save(target, "PNG", compress_level=1)
     return target.getvalue()
-
-
-def _upload(place: int, data: bytes) -> Upload:
-    return Upload(field="images", data=data, media_type="application/octet-stream", filename=f"{place}")
-
-
-def _record(one: Any) -> dict[str, str]:
-    return {"path": one.path} if isinstance(one, Below) else {"base64": base64.b64encode(one).decode()}
 
 
 def _answer(reply: HttpReply, url: str) -> Any:
@@ -383,16 +384,16 @@ def _answer(reply: HttpReply, url: str) -> Any:
         raise Unreachable("an answer of a scoring service is needed", found="no JSON", where=url) from None
     if reply.status == 200:
         return record
-    told = record if isinstance(record, dict) else {}
+    fields = record if isinstance(record, dict) else {}
     if reply.status == 401:
-        remedy = str(told.get("remedy") or f"put it into the environment variable {TOKEN_VARIABLE}")
+        remedy = str(fields.get("remedy") or f"put it into the environment variable {TOKEN_VARIABLE}")
         raise WrongKey(
-            str(told.get("needed") or "a token is needed"), found=told.get("found"), where=url, remedy=remedy
+            str(fields.get("needed") or "a token is needed"), found=fields.get("found"), where=url, remedy=remedy
         )
-    raise ScoresRefused(reply.status, told)
+    raise ScoresRefused(reply.status, fields)
 
 
 def _read(shape: type[N], record: Any) -> N:
     """An answer as a noun; fields of a newer service are left out."""
-    known = {name: value for name, value in record.items() if name in shape.model_fields}
-    return shape.parse(known, where=f"answer of the service as {shape.__name__}")
+    fields = {name: value for name, value in record.items() if name in shape.model_fields}
+    return shape.parse(fields, where=f"answer of the service as {shape.__name__}")

@@ -1,4 +1,22 @@
-"""How hard and how long a server may be asked."""
+"""A server and the terms on which it is asked: addresses, keys, limits, prices and a budget.
+
+Addresses are https, or plain http on this machine. Keys come from environment variables at the moment of sending; they
+are never stored or shown. Prices are a TOML file that the user keeps, because they change and differ by contract:
+
+    currency = "USD"
+
+    [models.painter-1]            # what is listed is added up
+    input = 5.00                  # per million tokens
+    output = 40.00
+    call = 0.001                  # per request
+    image = 0.04                  # per picture, whatever its size and quality; or by size and quality:
+
+    [models.painter-2.images]
+    "1024x1024" = 0.04
+    "1024x1536" = { low = 0.016, high = 0.25 }
+
+A budget sets aside what a request may cost before it is sent, so requests in flight cannot exceed it together.
+"""
 
 from __future__ import annotations
 
@@ -56,9 +74,7 @@ class Limits(Noun):
     """For requests in flight to come home when the run is stopped; what they bring is stored."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Which addresses may be asked: https, or plain http on this machine; no name or key inside an address.
-# --------------------------------------------------------------------------------------------------
+# -- addresses ---------------------------------------------------------------------------------------------------------
 
 MAX_URL_LENGTH = 16_000
 """Characters of the longest address that is asked."""
@@ -126,12 +142,12 @@ async def resolves_to_private(url: str) -> bool:
     """
     host = urlsplit(url).hostname or ""
     try:
-        found = await asyncio.get_running_loop().getaddrinfo(host, None)
+        addresses = await asyncio.get_running_loop().getaddrinfo(host, None)
     except UnicodeError:  # a name that no server can have
         return True
     except OSError:
         return False
-    return any(not ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in found)
+    return any(not ipaddress.ip_address(str(address[4][0]).partition("%")[0]).is_global for address in addresses)
 
 
 def _without_login(url: str) -> str:
@@ -139,9 +155,7 @@ def _without_login(url: str) -> str:
     return url.rpartition("@")[2]
 
 
-# --------------------------------------------------------------------------------------------------
-# Keys come from the environment when a request is sent, and from nowhere else; they are never stored or shown.
-# --------------------------------------------------------------------------------------------------
+# -- keys --------------------------------------------------------------------------------------------------------------
 
 MIN_SECRET_LENGTH = 8
 """Characters that a key must have to be a secret."""
@@ -179,36 +193,18 @@ def redact(text: bytes, secrets: Iterable[Secret]) -> bytes:
     for secret in secrets:
         value = os.environ.get(secret.variable, "").strip()
         if len(value) >= MIN_SECRET_LENGTH:
-            shown = f"[{secret.variable}]".encode()
+            placeholder = f"[{secret.variable}]".encode()
             escaped = json.dumps(value)[1:-1]
             for form in (escaped.replace("/", "\\/"), escaped, value):
-                text = text.replace(form.encode(), shown)
+                text = text.replace(form.encode(), placeholder)
             if b"\\u00" in text:  # some servers write + and & so; no picture does, and looking for that is slow
-                text = re.sub(_escape_pattern(value), shown.replace(b"\\", rb"\\"), text)
+                letters = (rf"(?:\\?{re.escape(letter)}|\\u00(?i:{ord(letter):02x}))" for letter in value)
+                escape_pattern = "".join(letters).encode()
+                text = re.sub(escape_pattern, placeholder.replace(b"\\", rb"\\"), text)
     return text
 
 
-def _escape_pattern(value: str) -> bytes:
-    """A pattern of `value` in which JSON may have escaped any character, or none."""
-    letters = (rf"(?:\\?{re.escape(letter)}|\\u00(?i:{ord(letter):02x}))" for letter in value)
-    return "".join(letters).encode()
-
-
-# --------------------------------------------------------------------------------------------------
-# What a call costs, by a price list the user keeps: a TOML file, because prices change and differ by contract.
-#
-# currency = "USD"
-#
-# [models.painter-1]            # what is listed is added up
-# input = 5.00                  # per million tokens
-# output = 40.00
-# call = 0.001                  # per request
-# image = 0.04                  # per picture, whatever its size and quality; or by size and quality:
-#
-# [models.painter-2.images]
-# "1024x1024" = 0.04
-# "1024x1536" = { low = 0.016, high = 0.25 }
-# --------------------------------------------------------------------------------------------------
+# -- prices ------------------------------------------------------------------------------------------------------------
 
 MILLION = 1_000_000
 
@@ -280,9 +276,9 @@ class Prices(Noun):
         price = self.models.get(order.model)
         if price is None:
             return None
-        read = order.input_tokens + order.input_images * price.image_tokens if tokens_in is None else tokens_in
-        written = order.output_tokens + order.images * price.image_tokens if tokens_out is None else tokens_out
-        tokens = (price.input * read + price.output * written) / MILLION
+        tokens_read = order.input_tokens + order.input_images * price.image_tokens if tokens_in is None else tokens_in
+        tokens_written = order.output_tokens + order.images * price.image_tokens if tokens_out is None else tokens_out
+        tokens = (price.input * tokens_read + price.output * tokens_written) / MILLION
         return tokens + price.call + price.per_image(order) * order.images
 
     def need(self, model: str, *, pictures: bool = False) -> None:
@@ -306,9 +302,7 @@ def _dearest(price: Decimal | dict[str, Decimal]) -> Decimal:
     return max(price.values(), default=Decimal(0)) if isinstance(price, dict) else price
 
 
-# --------------------------------------------------------------------------------------------------
-# A budget that requests in flight at the same time cannot exceed: what one may cost is set aside before it is sent.
-# --------------------------------------------------------------------------------------------------
+# -- budget ------------------------------------------------------------------------------------------------------------
 
 _LOOK_AGAIN = 0.02
 """Seconds between looks for money that other requests give back; they may run on other threads."""
@@ -374,9 +368,7 @@ class Budget:
             return True
 
 
-# --------------------------------------------------------------------------------------------------
-# A server and the terms on which it is asked.
-# --------------------------------------------------------------------------------------------------
+# -- the service -------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)

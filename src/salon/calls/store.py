@@ -5,8 +5,15 @@
     lost       requests that may have been charged without an answer: killed, cut off, timed out
     unusable   answers that were paid for but could not be used, and why
 
-Journal in WAL mode: readers never wait. `synchronous=FULL`: an answer is on the disk before `keep` returns.
-Secrets never get here: a `Call` has none, and what a server echoes is redacted first.
+The journal is in WAL mode, so readers never wait; with `synchronous=FULL` an answer is on the disk before `keep`
+returns. Secrets never get here: a `Call` has none, and what a server echoes is redacted first.
+
+Every open store holds a lock file (`Owner`). The system frees the lock of a process however it ends, kill -9 included,
+so a claim of a dead process is recognized at once. Where there are no such locks (Windows), an owner counts as alive
+for `LEASE` seconds after its last claim.
+
+`StoreWriter` writes from a thread beside the event loop: all answers that came while the last transaction was being
+written share one flush (`benchmarks/calls.py`).
 """
 
 from __future__ import annotations
@@ -77,7 +84,7 @@ class CallStore:
         try:
             self._connection = self._connect()
             self._prepare()
-            self._reader = self._connect()  # of its own: whoever looks for an answer does not wait for the disk
+            self._reader = self._connect()  # separate, so that lookups do not wait for the disk
             self.owner = Owner(self.path)
         except (sqlite3.Error, OSError) as error:
             raise self._unusable(error) from None
@@ -143,12 +150,12 @@ class CallStore:
         A claim whose owner died is taken over, and its request noted as lost: the server may have charged it.
         """
         with self.transaction():
-            found = _select_answer(self._connection, key)
-            if found is not None:
-                return found
-            held = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
-            if held is not None:
-                if self.owner.lives(*held):
+            answer = _select_answer(self._connection, key)
+            if answer is not None:
+                return answer
+            claim = self._connection.execute("SELECT owner, since FROM claims WHERE key = ?", (key,)).fetchone()
+            if claim is not None:
+                if self.owner.lives(*claim):
                     return False
                 self.lose(key, "killed")
             row = (key, self.owner.name, time.time())
@@ -157,7 +164,22 @@ class CallStore:
 
     def keep(self, answer: CallAnswer, url: str) -> None:
         """Write an answer and end its claim. Of two for the same key the first stays."""
-        row = (*_answer_row(answer), url)
+        row = (
+            *(
+                (
+                    *(
+                        answer.key,
+                        answer.status,
+                        json.dumps(answer.headers),
+                        answer.body,
+                        answer.seconds,
+                        answer.attempts,
+                    ),
+                    *(answer.at, answer.tokens_in, answer.tokens_out, answer.cost),
+                )
+            ),
+            url,
+        )
         with self.transaction():
             self._connection.execute(f"INSERT OR IGNORE INTO answers VALUES ({', '.join('?' * len(row))})", row)
             self.release(answer.key)
@@ -193,12 +215,12 @@ class CallStore:
     def totals(self) -> Totals:
         """What has been bought so far, by every process that ever used this file."""
         with self._lock:
-            one = self._connection.execute
-            answers = one(
+            execute = self._connection.execute
+            answers = execute(
                 "SELECT count(*), total(seconds), total(tokens_in), total(tokens_out), total(cost) FROM answers"
             ).fetchone()
-            lost, claims = (one(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("lost", "claims"))
-            unusable, wasted = one("SELECT count(*), total(cost) FROM unusable").fetchone()
+            lost, claims = (execute(f"SELECT count(*) FROM {table}").fetchone()[0] for table in ("lost", "claims"))
+            unusable, wasted = execute("SELECT count(*), total(cost) FROM unusable").fetchone()
         count, seconds, tokens_in, tokens_out, cost = answers
         return Totals(count, seconds, int(tokens_in), int(tokens_out), cost + wasted, lost, unusable, claims)
 
@@ -216,7 +238,15 @@ class CallStore:
         count = 0
         with whole_file(Path(path)) as file:
             for *row, url in self._rows(f"{_COLUMNS}, url"):
-                file.write(json.dumps(_answer_record(_answer_from_row(row), url), ensure_ascii=False).encode() + b"\n")
+                answer = _answer_from_row(row)
+                record = {
+                    name: getattr(answer, name) for name in CallAnswer.__slots__ if name not in {"body", "stored"}
+                }
+                try:
+                    record |= {"url": url, "body": answer.body.decode()}
+                except UnicodeDecodeError:
+                    record |= {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
+                file.write(json.dumps(record, ensure_ascii=False).encode() + b"\n")
                 count += 1
         return count
 
@@ -235,9 +265,9 @@ class CallStore:
         with self._lock:
             if not self._leave.alive:
                 return
-            held = self._connection.execute("SELECT key FROM claims WHERE owner = ?", (self.owner.name,)).fetchall()
+            keys = self._connection.execute("SELECT key FROM claims WHERE owner = ?", (self.owner.name,)).fetchall()
             with self.transaction():
-                for (key,) in held:
+                for (key,) in keys:
                     self.lose(key, "closed")
                     self.release(key)
             self._leave()
@@ -267,13 +297,6 @@ def utc_now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
 
 
-def _answer_row(answer: CallAnswer) -> tuple[Any, ...]:
-    return (
-        *(answer.key, answer.status, json.dumps(answer.headers), answer.body, answer.seconds, answer.attempts),
-        *(answer.at, answer.tokens_in, answer.tokens_out, answer.cost),
-    )
-
-
 def _answer_from_row(row: Any) -> CallAnswer:
     key, status, headers, body, seconds, attempts, at, tokens_in, tokens_out, cost = row
     return CallAnswer(
@@ -282,21 +305,7 @@ def _answer_from_row(row: Any) -> CallAnswer:
     )
 
 
-def _answer_record(answer: CallAnswer, url: str) -> dict[str, Any]:
-    record = {name: getattr(answer, name) for name in CallAnswer.__slots__ if name not in {"body", "stored"}}
-    try:
-        return record | {"url": url, "body": answer.body.decode()}
-    except UnicodeDecodeError:
-        return record | {"url": url, "body_base64": base64.b64encode(answer.body).decode()}
-
-
-# --------------------------------------------------------------------------------------------------
-# Who is asking right now: a lock file per open store, held as long as its process lives.
-#
-# The system frees the lock of a process however it ends, kill -9 included, so "is the one who claimed this call still
-# there?" has a true answer at once, with no clock to wait for and no process number that could be given out again.
-# Where there are no such locks (Windows) an owner is believed to live for `LEASE` seconds after its last claim.
-# --------------------------------------------------------------------------------------------------
+# -- owners ------------------------------------------------------------------------------------------------------------
 
 LEASE = 900.0
 
@@ -362,12 +371,7 @@ class Owner:
             self.folder.rmdir()  # the last one out
 
 
-# --------------------------------------------------------------------------------------------------
-# The store beside an event loop: a thread that writes everything waiting in one transaction.
-#
-# An answer must be on the disk before it is used, and the disk takes its time over that. One flush for all the answers
-# that came while the last one was being written keeps the loop free and the rate high (`benchmarks/calls.py`).
-# --------------------------------------------------------------------------------------------------
+# -- writing beside an event loop --------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 _GATHER = 0.005
@@ -392,7 +396,7 @@ class StoreWriter:
         return future
 
     def later(self, function: Callable[..., object], *arguments: object) -> None:
-        """`function(*arguments)`, in its turn, with nobody waiting: for what a cancelled call still has to note."""
+        """`function(*arguments)`, in its turn, which is not awaited: for what a cancelled call still has to record."""
         self._waiting.put((lambda: function(*arguments), None))
 
     def close(self) -> None:
@@ -419,18 +423,16 @@ class StoreWriter:
                 for work in batch:
                     self._commit([work])
                 return
-            self._loop.call_soon_threadsafe(_fail, batch, error)
+            self._loop.call_soon_threadsafe(_settle, batch, [error])
         else:
             self._loop.call_soon_threadsafe(_settle, batch, results)
 
 
-def _settle(batch: list[_Work], results: list[Any]) -> None:
-    for (_, future), result in zip(batch, results):
-        if future is not None and not future.done():  # one who was cancelled does not wait any more
-            future.set_result(result)
-
-
-def _fail(batch: list[_Work], error: Exception) -> None:
-    for _, future in batch:
-        if future is not None and not future.done():
-            future.set_exception(error)
+def _settle(batch: list[_Work], outcomes: list[Any]) -> None:
+    for (_, future), outcome in zip(batch, outcomes):
+        if future is None or future.done():  # a cancelled caller does not wait any more
+            continue
+        if isinstance(outcome, Exception):
+            future.set_exception(outcome)
+        else:
+            future.set_result(outcome)

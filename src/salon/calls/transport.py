@@ -1,11 +1,17 @@
-"""What a failure means: another attempt, the end of this call, or the end of the run; and how long to wait.
+"""One request on the wire: when to send it, how to send it, and what a failure means.
 
-Tried again: 408, 409, 425, 429 and 5xx (but 501 and 505); no connection; a connection that broke; a timeout; an answer
-that cannot be used (twice at most). The end of the call: any other 4xx, a redirect, an answer that is too large. The
-end of the run: 401; no credit; 403, 404, 405 or no connection at all before the first answer ever came.
+**Retries.** 408, 409, 425, 429 and 5xx (but 501 and 505), no connection, a broken connection, a timeout and an unusable
+answer (twice at most) are tried again. Any other 4xx, a redirect and an answer that is too large end the call. 401, no
+credit, and 403, 404, 405 or no connection before the first answer end the run. The wait after attempt k is drawn evenly
+from 0 to first_wait * 2^(k-1), at most `longest_wait` ("full jitter" spreads calls that failed together); a server's
+Retry-After, in seconds or as a date, is added.
 
-The wait after attempt k is drawn evenly from 0 to first_wait · 2^(k-1), at most `longest_wait` ("full jitter": it
-spreads calls that failed together). Where the server sends Retry-After, as seconds or as a date, it is added.
+**Pace.** The number of requests in flight to one host follows the host, as a TCP window does. It grows by one with
+every success until the host first complains, afterwards by one per round trip. It halves when the host is overloaded
+(429, 503, 529, a timeout), once for all requests that were in flight together. A Retry-After holds back every request
+to the host.
+
+**Sending.** Keys are added at the last moment, and redacted from whatever the server sends back.
 """
 
 from __future__ import annotations
@@ -65,15 +71,15 @@ def fatal_error(failure: RetryableError, *, url: str, answered: bool, keys: Sequ
 
     `answered` tells whether the server has answered any call yet, `keys` which variables hold the keys it was sent.
     """
-    told = {"found": failure.reason, "where": url}
+    details = {"found": failure.reason, "where": url}
     if failure.code in OUT_OF_CREDIT:
-        return QuotaSpent("an account with credit is needed", **told, remedy="answers so far are kept: run again")
+        return QuotaSpent("an account with credit is needed", **details, remedy="answers so far are kept: run again")
     if failure.status == 401:
         remedy = f"check the environment variable {' and '.join(keys)}" if keys else "name the variable with the key"
-        return WrongKey("a key that the server accepts is needed", **told, remedy=remedy)
+        return WrongKey("a key that the server accepts is needed", **details, remedy=remedy)
     if failure.status in NOT_SERVED_STATUSES and not answered:
         return NotServed(
-            "an address and a model that the server knows are needed", **told, remedy="check base_url and model"
+            "an address and a model that the server knows are needed", **details, remedy="check base_url and model"
         )
     return None
 
@@ -91,19 +97,13 @@ def retry_after(headers: Mapping[str, str], *, now: float | None = None) -> floa
     return max(0.0, seconds) if math.isfinite(seconds) else None
 
 
-def retry_delay(attempt: int, asked: float | None, limits: Limits, rng: np.random.Generator) -> float:
+def retry_delay(attempt: int, requested: float | None, limits: Limits, rng: np.random.Generator) -> float:
     """Seconds to wait after attempt number `attempt`, of which the server asked for `asked`."""
     ceiling = min(limits.longest_wait, limits.first_wait * 2.0 ** min(attempt - 1, 60))
-    return (asked or 0.0) + float(rng.uniform(0, ceiling))
+    return (requested or 0.0) + float(rng.uniform(0, ceiling))
 
 
-# --------------------------------------------------------------------------------------------------
-# How many requests one host gets at a time: as many as it answers well, found as TCP finds its window.
-#
-# Capacity grows by one with every success until the host first complains (it doubles per round trip), afterwards by one
-# per round trip; it halves when the host is overloaded (429, 503, 529, a timeout), once for all requests that were in
-# flight together. A Retry-After holds back every request to the host, not only the one that was told.
-# --------------------------------------------------------------------------------------------------
+# -- pace --------------------------------------------------------------------------------------------------------------
 
 
 class Slot:
@@ -137,10 +137,10 @@ class Pace:
 
     @asynccontextmanager
     async def slot(self) -> AsyncIterator[Slot]:
-        """Wait for room, for the end of a pause the host asked for, and for the rate; then hold one place.
+        """Wait for a free place, for the end of a pause the host asked for, and for the rate; then hold one place.
 
-        Again when the pause is longer than anybody's patience: without that, one word of a server stops the run for
-        ever.
+        RetryableError when the pause is longer than `patience`: otherwise one reply of a server could stop the run
+        forever.
         """
         await self._enter()
         try:
@@ -177,12 +177,12 @@ class Pace:
         self.in_flight += 1
 
     def _wake(self) -> None:
-        room = int(self.capacity) - self.in_flight
-        while room > 0 and self._waiting:
+        free = int(self.capacity) - self.in_flight
+        while free > 0 and self._waiting:
             turn = self._waiting.popleft()
             if not turn.done():
                 turn.set_result(None)
-                room -= 1
+                free -= 1
 
     async def _pause(self) -> None:
         loop = asyncio.get_running_loop()
@@ -194,9 +194,7 @@ class Pace:
             await asyncio.sleep(rest)
 
 
-# --------------------------------------------------------------------------------------------------
-# One request on the wire: whole, in time, not too large, with the keys put in at the last moment.
-# --------------------------------------------------------------------------------------------------
+# -- sending -----------------------------------------------------------------------------------------------------------
 
 PROXIES = ("http", "https", "socks5", "socks5h")
 """Kinds of proxies that requests can go through."""
@@ -239,14 +237,15 @@ class Sender:
             self._proxies[place] = _proxy(place)
         proxy = self._proxies[place]
         idle = self._idle[proxy]
-        lane = idle.pop() if idle else self._transport or _new_transport(proxy)
+        lane = idle.pop() if idle else self._transport
+        lane = lane or httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy)
         try:
             yield lane
         finally:
             idle.append(lane)
 
     async def send(self, call: Call) -> HttpReply:
-        """The reply; Again when there is none but another attempt may bring one; TooLarge."""
+        """The reply; RetryableError when there is none but another attempt may bring one; ReplyTooLarge."""
         started = time.perf_counter()
         try:
             request = self._request(call)
@@ -266,8 +265,8 @@ class Sender:
         except (httpx2.TransportError, httpx2.DecodingError) as error:
             raise RetryableError("broken", f"the connection broke: {error or type(error).__name__}") from None
         secrets = self._service.secrets
-        told = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
-        headers = {name: redact(value.encode(), secrets).decode() for name, value in told.items()}
+        stored_headers = {name: response.headers[name] for name in STORED_HEADERS if name in response.headers}
+        headers = {name: redact(value.encode(), secrets).decode() for name, value in stored_headers.items()}
         body = redact(body, secrets)
         return HttpReply(response.status_code, headers, body, time.perf_counter() - started)
 
@@ -298,31 +297,24 @@ class Sender:
             await lane.aclose()
 
 
-def _new_transport(proxy: str | None) -> httpx2.AsyncHTTPTransport:
-    return httpx2.AsyncHTTPTransport(verify=_certificates(), proxy=proxy)
-
-
-@lru_cache(maxsize=256)
-def _parse_url(url: str) -> httpx2.URL:
-    return httpx2.URL(url)
+_parse_url = lru_cache(maxsize=256)(httpx2.URL)
 
 
 def _proxy(place: str) -> str | None:
-    """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY."""
+    """The proxy that the environment names for an origin: HTTPS_PROXY, HTTP_PROXY, ALL_PROXY, but for NO_PROXY.
+
+    BadValue where no request could go that way; the login before its @ is not shown.
+    """
     parts = urlsplit(place)
-    named = getproxies()
-    found = named.get(parts.scheme) or named.get("all")
-    if not found or proxy_bypass(parts.netloc):
+    proxies = getproxies()
+    proxy = proxies.get(parts.scheme) or proxies.get("all")
+    if not proxy or proxy_bypass(parts.netloc):
         return None
-    return _usable_proxy(found if "://" in found else f"http://{found}")
-
-
-def _usable_proxy(url: str) -> str:
-    """`url`, or BadValue where no request could go that way; what stands before its @ is not told."""
+    url = proxy if "://" in proxy else f"http://{proxy}"
     scheme = url.partition("://")[0].lower()
     try:
-        parts = urlsplit(url)
-        usable = scheme in PROXIES and bool(parts.hostname) and parts.port != 0
+        address = urlsplit(url)
+        usable = scheme in PROXIES and bool(address.hostname) and address.port != 0
     except ValueError:  # a bracket that stays open, a port that is none
         usable = False
     if not usable or (scheme.startswith("socks") and find_spec("socksio") is None):
@@ -341,9 +333,7 @@ def _certificates() -> ssl.SSLContext:
     return httpx2.create_ssl_context()
 
 
-# --------------------------------------------------------------------------------------------------
-# A network that is a list: for tests, and for trying out code that asks a server without one.
-# --------------------------------------------------------------------------------------------------
+# -- a transport for tests ---------------------------------------------------------------------------------------------
 
 ScriptLine = int | Mapping[str, Any] | httpx2.Response | Exception
 

@@ -3,7 +3,7 @@
 Each draw takes a panel of R raters and p items all of them judged, ranks the items again for each rater, and goes
 through the same statistics as a study (`anchor_draws`). With several groups (prompts) the panel is drawn inside a group
 and intervals come from groups drawn again. With a single group (ten sushi, one catalogue of films) every draw is a new
-panel; panels share raters, and intervals come from raters left out one at a time (`stats.panel_means`).
+panel; panels share raters, and intervals come from raters left out one at a time (`stats.agreement.panel_means`).
 """
 
 from __future__ import annotations
@@ -74,8 +74,8 @@ class AnchorReport(Noun):
 
     def figures(self, source: str) -> AnchorFigures:
         """What a check report shows of this anchor."""
-        shown = {name: getattr(self, name) for name in AnchorFigures.model_fields if name != "source"}
-        return AnchorFigures(**shown, source=source)
+        values = {name: getattr(self, name) for name in AnchorFigures.model_fields if name != "source"}
+        return AnchorFigures(**values, source=source)
 
 
 ANCHOR_STATISTICS = [name for name in STATISTICS if name in AnchorReport.model_fields]
@@ -84,11 +84,13 @@ ANCHOR_STATISTICS = [name for name in STATISTICS if name in AnchorReport.model_f
 def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
     """The four statistics of `study` at p items and R raters."""
     rng = np.random.default_rng(settings.seed)
-    drawn = _draw_groups(score_groups(study, _criterion(study, settings), settings), settings, rng)
-    n, R, p = drawn.scores.shape
-    flat = drawn.scores.reshape(n * R, p)
+    draws = _draw_groups(score_groups(study, _criterion(study, settings), settings), settings, rng)
+    n, R, p = draws.scores.shape
+    flat = draws.scores.reshape(n * R, p)
     ranks = rank_scores(flat, ties=settings.ties, rng=rng).reshape(n, R, p)
-    figures = _figures(ranks)
+    votes = votes_rankings(ranks)
+    cyclic = cycles(votes, R, p) if cycles_possible(p, R) else np.zeros(n)
+    figures = {"T": kendall_t(votes, R), "p_max": p_max(votes, R).mean(axis=1), "cycle": cyclic.astype(float)}
     shuffled = rng.permuted(flat, axis=1)
     control = rank_scores(shuffled, ties=settings.ties, rng=rng).reshape(n, R, p)
     tie_control = float(kendall_t(votes_rankings(control), R).mean())
@@ -101,34 +103,31 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
         },
         seed=settings.seed,
     )
-    once = np.ones((1, int(drawn.cluster.max()) + 1))
-    values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, drawn.cluster, once).items()}
-    intervals = _intervals(figures, values, drawn, settings, rng)
+    once = np.ones((1, int(draws.cluster.max()) + 1))
+    values: dict[str, float | None] = {k: float(v[0]) for k, v in _statistics(figures, draws.cluster, once).items()}
+    intervals = _intervals(figures, values, draws, settings, rng)
     if not cycles_possible(p, R):
         values["cycle_rate"], intervals["cycle_rate"] = None, Interval(low=None, high=None)
-    clusters = len(np.unique(drawn.cluster if drawn.raters is None else drawn.raters))
-    panels = drawn.panels
+    clusters = len(np.unique(draws.cluster if draws.raters is None else draws.raters))
+    tied = [float((draws.scores[:, :, i] == draws.scores[:, :, j]).mean()) for i in range(p) for j in range(i)]
     return AnchorReport(
         name=study.name,
         items=p,
         raters=R,
         draws=n,
         clusters=clusters,
-        cluster="prompt" if drawn.raters is None else "rater",
-        panels=panels,
-        tried=drawn.tried,
+        cluster="prompt" if draws.raters is None else "rater",
+        panels=draws.panels,
+        tried=draws.tried,
         **values,
         intervals=intervals,
         level=settings.level,
         ties=settings.ties,
-        tie_rate=_tie_rate(drawn.scores),
+        tie_rate=float(sum(tied) / (p * (p - 1) / 2)),
         tie_control=tie_control,
-        left_out=drawn.tried - drawn.usable,
-        policies=(*_policies(settings, drawn), *_photograph_policy(study, settings)),
-        warnings=(
-            *_warnings(settings, tie_control, float(figures["T"].mean())),
-            *_size_warnings(drawn, clusters, panels, settings),
-        ),
+        left_out=draws.tried - draws.usable,
+        policies=_policies(study, settings, draws),
+        warnings=_warnings(settings, draws, clusters, tie_control, float(figures["T"].mean())),
         signature=signature,
         signature_line=str(signature),
     )
@@ -137,16 +136,16 @@ def anchor(study: Study, settings: AnchorSettings) -> AnchorReport:
 def _draw_groups(groups: list[AnchorGroup], settings: AnchorSettings, rng: np.random.Generator) -> AnchorDraws:
     shape = settings.draws, settings.raters, settings.items
     if len(groups) == 1:
-        drawn = draw_catalogue(groups[0].scores, *shape, settings.draw_by, rng)
+        draws = draw_catalogue(groups[0].scores, *shape, settings.draw_by, rng)
     else:
-        drawn = draw_prompts([one.scores for one in groups], *shape, rng)
-    if drawn is None:
+        draws = draw_prompts([group.scores for group in groups], *shape, rng)
+    if draws is None:
         raise TooFew(
             f"{settings.raters} raters who judged the same {settings.items} items are needed",
             found=f"no such panel in {len(groups)} groups",
             remedy="ask for fewer items or raters, or draw items first with --draw-by items",
         )
-    return drawn
+    return draws
 
 
 def _criterion(study: Study, settings: AnchorSettings) -> int:
@@ -162,14 +161,6 @@ def _criterion(study: Study, settings: AnchorSettings) -> int:
             remedy="--criterion with one of " + ", ".join(ids),
         )
     return ids.index(settings.criterion)
-
-
-def _figures(ranks: NDArray[np.int8]) -> Figures:
-    """T, mean p_max and the cycle indicator of every draw."""
-    _, R, p = ranks.shape
-    k = votes_rankings(ranks)
-    cyclic = cycles(k, R, p) if cycles_possible(p, R) else np.zeros(len(ranks))
-    return {"T": kendall_t(k, R), "p_max": p_max(k, R).mean(axis=1), "cycle": cyclic.astype(float)}
 
 
 def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[np.float64]) -> Figures:
@@ -191,16 +182,16 @@ def _statistics(figures: Figures, cluster: NDArray[np.int64], weights: NDArray[n
 def _intervals(
     figures: Figures,
     values: Mapping[str, float | None],
-    drawn: AnchorDraws,
+    draws: AnchorDraws,
     settings: AnchorSettings,
     rng: np.random.Generator,
 ) -> dict[str, Interval]:
     """Percentile intervals from whole prompts drawn again; in a catalogue, from raters left out one at a time."""
-    if drawn.raters is not None:
-        return _rater_intervals(figures, drawn.raters, settings)
-    clusters = int(drawn.cluster.max()) + 1
+    if draws.raters is not None:
+        return _rater_intervals(figures, draws.raters, settings)
+    clusters = int(draws.cluster.max()) + 1
     weights = rng.multinomial(clusters, np.full(clusters, 1 / clusters), size=RESAMPLES).astype(float)
-    again = _statistics(figures, drawn.cluster, weights)
+    again = _statistics(figures, draws.cluster, weights)
     return {
         name: percentile_interval(name, value, again[name], clusters, settings.level)
         for name in ANCHOR_STATISTICS
@@ -214,31 +205,25 @@ def _rater_intervals(figures: Figures, raters: NDArray[np.int64], settings: Anch
     support = np.unique(figures["T"])
     below = figures["T"][:, None] <= support + 1e-9
     try:
-        found = panel_means(np.hstack([means, below]), raters)
+        means_of_panels = panel_means(np.hstack([means, below]), raters)
     except StatsError:
         return dict.fromkeys(ANCHOR_STATISTICS, Interval(low=None, high=None))
-    low, high = found.interval(settings.level)
+    low, high = means_of_panels.interval(settings.level)
     ends = {"mean_tau": (-1.0, 1.0), "mean_pmax": (0.5, 1.0), "cycle_rate": (0.0, 1.0)}
-    made = {
+    intervals = {
         name: Interval(low=float(max(low[place], least)), high=float(min(high[place], most)))
         for place, (name, (least, most)) in enumerate(ends.items())
     }
     if not figures["cycle"].any():  # no cycle was drawn: what as many panels without a common rater still allow
-        bound = 1 - (1 - settings.level) ** (1 / (found.raters // raters.shape[1]))
-        made["cycle_rate"] = Interval(low=0.0, high=float(bound))
+        bound = 1 - (1 - settings.level) ** (1 / (means_of_panels.raters // raters.shape[1]))
+        intervals["cycle_rate"] = Interval(low=0.0, high=float(bound))
     reached = high[3:] >= HALF, low[3:] >= HALF
     median = (float(support[np.argmax(over)]) if over.any() else float(support[-1]) for over in reached)
-    made["median_T"] = Interval(low=next(median), high=next(median))
-    return {name: made[name] for name in ANCHOR_STATISTICS}
+    intervals["median_T"] = Interval(low=next(median), high=next(median))
+    return {name: intervals[name] for name in ANCHOR_STATISTICS}
 
 
-def _tie_rate(drawn: NDArray[np.float32]) -> float:
-    p = drawn.shape[2]
-    tied = sum(float((drawn[:, :, i] == drawn[:, :, j]).mean()) for i in range(p) for j in range(i))
-    return float(tied / (p * (p - 1) / 2))
-
-
-def _policies(settings: AnchorSettings, drawn: AnchorDraws) -> tuple[str, ...]:
+def _policies(study: Study, settings: AnchorSettings, draws: AnchorDraws) -> tuple[str, ...]:
     ties = (
         "ties broken at random, afresh in every draw"
         if settings.ties == "random"
@@ -247,42 +232,40 @@ def _policies(settings: AnchorSettings, drawn: AnchorDraws) -> tuple[str, ...]:
     if not cycles_possible(settings.items, settings.raters):
         ties += f"; strict majorities of {settings.raters} raters on {settings.items} items cannot cycle"
     gaps = "a draw uses only raters who judged all its items"
-    out = drawn.tried - drawn.usable
-    if drawn.raters is None:
-        return (ties, f"{gaps}; {out:,} prompts gave no draw")
-    what = "panels" if settings.draw_by == "panels" else "sets of items"
-    how = f"{gaps}; of {drawn.tried:,} {what} drawn, {out:,} had too few of them and were drawn again"
-    return (ties, how, "intervals are for other raters of the same items, raters left out one at a time")
+    out = draws.tried - draws.usable
+    if draws.raters is None:
+        policies = [ties, f"{gaps}; {out:,} prompts gave no draw"]
+    else:
+        what = "panels" if settings.draw_by == "panels" else "sets of items"
+        how = f"{gaps}; of {draws.tried:,} {what} drawn, {out:,} had too few of them and were drawn again"
+        policies = [ties, how, "intervals are for other raters of the same items, raters left out one at a time"]
+    if count := int(photographs(study).sum()):
+        treated = "left out" if settings.photographs == "drop" else "kept"
+        policies.append(f"photographs among generated pictures: {count:,} {treated}")
+    return tuple(policies)
 
 
-def _photograph_policy(study: Study, settings: AnchorSettings) -> list[str]:
-    count = int(photographs(study).sum())
-    if not count:
-        return []
-    return [
-        f"photographs among generated pictures: {count:,} {'left out' if settings.photographs == 'drop' else 'kept'}"
-    ]
-
-
-def _size_warnings(drawn: AnchorDraws, clusters: int, panels: int, settings: AnchorSettings) -> list[str]:
-    """What rests on little."""
-    if drawn.raters is None:
-        few = clusters < FEW_PROMPTS
-        return [f"only {clusters:,} prompts: their intervals, by prompts drawn again, are too narrow"] if few else []
-    said = []
-    if panels < FEW_PANELS:
-        said.append(f"only {panels:,} different panels of {settings.raters} raters could be drawn: figures are unsure")
+def _warnings(
+    settings: AnchorSettings, draws: AnchorDraws, clusters: int, tie_control: float, mean_tau: float
+) -> tuple[str, ...]:
+    """A tie-break that makes agreement, and figures that rest on little."""
+    warnings = []
+    if settings.ties != "random":
+        warnings.append(
+            f"--ties stable breaks ties the same way for every rater, which manufactures agreement: with every rater's "
+            f"values shuffled, so that no preference is left, mean tau is still {tie_control:+.3f} "
+            f"(of {mean_tau:+.3f} reported)"
+        )
+    if draws.raters is None:
+        if clusters < FEW_PROMPTS:
+            warnings.append(f"only {clusters:,} prompts: their intervals, by prompts drawn again, are too narrow")
+        return tuple(warnings)
+    if draws.panels < FEW_PANELS:
+        warnings.append(
+            f"only {draws.panels:,} different panels of {settings.raters} raters could be drawn: figures are unsure"
+        )
     if clusters < 2 * settings.raters:
-        said.append(f"no intervals: {clusters:,} raters are too few for panels of {settings.raters}")
+        warnings.append(f"no intervals: {clusters:,} raters are too few for panels of {settings.raters}")
     elif clusters < FEW_RATERS:
-        said.append(f"only {clusters:,} raters are in these panels: intervals are approximate")
-    return said
-
-
-def _warnings(settings: AnchorSettings, control: float, tau: float) -> tuple[str, ...]:
-    if settings.ties == "random":
-        return ()
-    return (
-        f"--ties stable breaks ties the same way for every rater, which manufactures agreement: with every rater's "
-        f"values shuffled, so that no preference is left, mean tau is still {control:+.3f} (of {tau:+.3f} reported)",
-    )
+        warnings.append(f"only {clusters:,} raters are in these panels: intervals are approximate")
+    return tuple(warnings)

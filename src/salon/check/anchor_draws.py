@@ -1,8 +1,16 @@
-"""What an anchor is drawn from: the answers of a study as one matrix for each group of items."""
+"""Draws of R raters and p items for a reference anchor, from the answers of a study.
+
+A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p items
+that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few are
+drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
+same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
+
+With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
@@ -99,13 +107,13 @@ def _score_entries(study: Study, criterion: int) -> Entries:
 
 def _matrix(rater: Codes, item: Codes, score: ScoreColumn, settings: AnchorSettings) -> NDArray[np.float32]:
     raters, row = np.unique(rater, return_inverse=True)
-    items, column, judged = np.unique(item, return_inverse=True, return_counts=True)
-    most = np.argsort(-judged, kind="stable")[: settings.top_items]
+    items, column, judgments = np.unique(item, return_inverse=True, return_counts=True)
+    most = np.argsort(-judgments, kind="stable")[: settings.top_items]
     place = np.full(len(items), -1)
     place[np.sort(most)] = np.arange(len(most))  # item order is kept: `stable` breaks ties by it
-    kept = place[column] >= 0
+    in_matrix = place[column] >= 0
     matrix = np.full((len(raters), len(most)), np.nan, np.float32)
-    matrix[row[kept], place[column[kept]]] = score[kept]
+    matrix[row[in_matrix], place[column[in_matrix]]] = score[in_matrix]
     return matrix
 
 
@@ -128,8 +136,10 @@ def photographs(study: Study) -> NDArray[np.bool_]:
     table = study.table("items")
     if "source" not in table.column_names:
         return np.zeros(table.num_rows, bool)
-    found = np.array([source == "photograph" for source in table.column("source").cast("string").to_pylist()], bool)
-    return found & ~found.all()
+    is_photograph = np.array(
+        [source == "photograph" for source in table.column("source").cast("string").to_pylist()], bool
+    )
+    return is_photograph & ~is_photograph.all()
 
 
 def _top_generators(
@@ -146,25 +156,16 @@ def _top_generators(
     first = np.maximum.accumulate(np.where(starts, np.arange(len(order)), 0))
     rank = np.arange(len(order)) - first
     of = code[item[order]]
-    named = of >= 0
-    counts = np.bincount(of[named], minlength=len(column.dictionary))
-    mean = np.bincount(of[named], weights=rank[named], minlength=len(column.dictionary)) / np.maximum(counts, 1)
+    has_generator = of >= 0
+    counts = np.bincount(of[has_generator], minlength=len(column.dictionary))
+    mean = np.bincount(of[has_generator], weights=rank[has_generator], minlength=len(column.dictionary)) / np.maximum(
+        counts, 1
+    )
     mean[counts == 0] = np.inf
     return np.flatnonzero(np.isin(code, np.argsort(mean, kind="stable")[:most]))
 
 
-# --------------------------------------------------------------------------------------------------
-# Draws of R raters and p items for a reference anchor.
-#
-# A catalogue is one group of items (ten sushi, the films of a site). A draw is a panel of R different raters and p
-# items
-# that all of them judged. `panels` draws raters first and takes p of the items they share; panels that share too few
-# are
-# drawn again. `items` draws p items first and takes R of the raters who judged them all. Without gaps the two are the
-# same law; with gaps the first favors raters who judged much, the second asks about every set of items alike.
-#
-# With several groups (prompts) raters and items are drawn inside a group, and draws of a group belong together.
-# --------------------------------------------------------------------------------------------------
+# -- draws -------------------------------------------------------------------------------------------------------------
 
 ScoreMatrix = NDArray[np.float32]
 Ints = NDArray[np.int64]
@@ -202,90 +203,68 @@ def draw_catalogue(
     scores: ScoreMatrix, draws: int, R: int, p: int, by: str, rng: np.random.Generator, most_tries: int = MOST_TRIES
 ) -> AnchorDraws | None:
     """`draws` draws from one group's scores (raters, items), NaN where there is none; None where no draw can be."""
-    known = np.isfinite(scores)
-    count, size = known.shape
+    has_score = np.isfinite(scores)
+    count, size = has_score.shape
     if count < R or size < p:
         return None
-    if known.all():
+    if has_score.all():
         raters, items = choose(rng, count, R, draws), np.sort(choose(rng, size, p, draws), axis=1)
         return _draws(scores, raters, items, draws, draws)
-    find = _usable_panels if by == "panels" else _usable_sets
-    found, tried = find(known, draws, R, p, rng, most_tries)
-    usable = len(found)
+    if by == "panels":
+        panels, tried = _usable_rows(has_score, R, p, draws, rng, most_tries)
+    else:
+        panels, tried = _usable_rows(has_score.T, p, R, draws, rng, most_tries)
+    usable = len(panels)
     if not usable:
         return None
-    found = np.resize(found, (draws, found.shape[1]))  # too few usable ones are used again
+    panels = np.resize(panels, (draws, panels.shape[1]))  # too few usable ones are used again
     if by == "items":
-        return _draws(scores, _raters_of(known, found, R, rng), found, tried, usable)
-    parts = [
-        np.sort(_choose_among(np.asarray(known[rows].all(axis=1)), p, rng), axis=1)
-        for rows in np.array_split(found, -(-found.size * size // MOST_CELLS))
-    ]
-    return _draws(scores, found, np.concatenate(parts), tried, usable)
+        sets = np.sort(panels, axis=1)
+        return _draws(scores, _raters_of(has_score, sets, R, rng), sets, tried, usable)
+    parts = []
+    for rows in np.array_split(panels, -(-panels.size * size // MOST_CELLS)):
+        shared = has_score[rows].all(axis=1)
+        keys = np.where(shared, rng.random(shared.shape), 2.0)  # every set of p shared items is as likely
+        parts.append(np.sort(np.argpartition(keys, p - 1, axis=1)[:, :p], axis=1))
+    return _draws(scores, panels, np.concatenate(parts), tried, usable)
 
 
-def _raters_of(known: Bools, sets: Ints, R: int, rng: np.random.Generator) -> Ints:
+def _raters_of(has_score: Bools, sets: Ints, R: int, rng: np.random.Generator) -> Ints:
     """(n, R): for each set of items R of the raters who judged them all."""
-    columns = np.ascontiguousarray(known.T)
+    columns = np.ascontiguousarray(has_score.T)
     different, of = np.unique(sets, axis=0, return_inverse=True)
-    made = np.empty((len(sets), R), np.int64)
+    panels = np.empty((len(sets), R), np.int64)
     rows = np.split(np.argsort(of, kind="stable"), np.cumsum(np.bincount(of))[:-1])
     for items, members in zip(different, rows):
-        judged = np.flatnonzero(columns[items].all(axis=0))
-        made[members] = judged[choose(rng, len(judged), R, len(members))]
-    return made
+        raters = np.flatnonzero(columns[items].all(axis=0))
+        panels[members] = raters[choose(rng, len(raters), R, len(members))]
+    return panels
 
 
 def _draws(scores: ScoreMatrix, raters: Ints, items: Ints, tried: int, usable: int) -> AnchorDraws:
-    drawn = scores[raters[:, :, None], items[:, None, :]]
-    return AnchorDraws(drawn, np.zeros(len(drawn), np.int64), raters, tried, usable)
+    panels = scores[raters[:, :, None], items[:, None, :]]
+    return AnchorDraws(panels, np.zeros(len(panels), np.int64), raters, tried, usable)
 
 
-def _usable_panels(
-    known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
+def _usable_rows(
+    has_score: Bools, size: int, least: int, draws: int, rng: np.random.Generator, most_tries: int
 ) -> tuple[Ints, int]:
-    """Up to `draws` panels of R raters who share p items or more, and how many were tried."""
-    bits = np.packbits(known, axis=1)
-
-    def usable(panels: Ints) -> Bools:
-        shared = np.bitwise_and.reduce(bits[panels], axis=1)
-        enough: Bools = np.bitwise_count(shared).sum(axis=1, dtype=np.int64) >= p
-        return enough
-
-    return _collect_usable(draws, most_tries, lambda n: choose(rng, len(known), R, n), usable)
-
-
-def _usable_sets(
-    known: Bools, draws: int, R: int, p: int, rng: np.random.Generator, most_tries: int
-) -> tuple[Ints, int]:
-    """Up to `draws` sets of p items that R raters or more judged, and how many were tried."""
-    bits = np.packbits(known, axis=0)
-
-    def usable(sets: Ints) -> Bools:
-        judged = np.bitwise_and.reduce(bits[:, sets], axis=2)
-        enough: Bools = np.bitwise_count(judged).sum(axis=0, dtype=np.int64) >= R
-        return enough
-
-    return _collect_usable(draws, most_tries, lambda n: np.sort(choose(rng, known.shape[1], p, n), axis=1), usable)
-
-
-def _collect_usable(
-    draws: int, most_tries: int, make: Callable[[int], Ints], usable: Callable[[Ints], Bools]
-) -> tuple[Ints, int]:
-    """Rows of `make(n)` that are usable, until there are `draws` of them or all tries are spent."""
-    found: list[Ints] = []
-    kept = tried = 0
-    while kept < draws and tried < most_tries:
-        batch = make(min(20_000, most_tries - tried))
-        good = np.flatnonzero(usable(batch))
-        if kept + len(good) >= draws:
-            good = good[: draws - kept]
-            batch, size = batch[good], int(good[-1]) + 1
+    """Up to `draws` sets of `size` rows that share `least` columns or more, and how many were tried."""
+    bits = np.packbits(has_score, axis=1)
+    batches: list[Ints] = []
+    collected = tried = 0
+    while collected < draws and tried < most_tries:
+        batch = choose(rng, len(has_score), size, min(20_000, most_tries - tried))
+        shared = np.bitwise_count(np.bitwise_and.reduce(bits[batch], axis=1)).sum(axis=1, dtype=np.int64)
+        good = np.flatnonzero(shared >= least)
+        if collected + len(good) >= draws:
+            good = good[: draws - collected]
+            tried += int(good[-1]) + 1
         else:
-            batch, size = batch[good], len(batch)
-        found.append(batch)
-        kept, tried = kept + len(good), tried + size
-    return np.concatenate(found), tried
+            tried += len(batch)
+        batches.append(batch[good])
+        collected += len(good)
+    return np.concatenate(batches), tried
 
 
 def draw_prompts(
@@ -298,28 +277,28 @@ def draw_prompts(
     """
     whole = [scores[np.isfinite(scores).all(axis=1)] for scores in groups]
     fit = [scores for scores in whole if len(scores) >= R and scores.shape[1] >= p]
-    wanted = -(-draws // max(len(fit), 1))
-    parts = [_draw_complete(scores, wanted, R, p, rng) for scores in fit]
+    per_prompt = -(-draws // max(len(fit), 1))
+    parts = [_draw_complete(scores, per_prompt, R, p, rng) for scores in fit]
     if not parts:
-        wanted = -(-draws // max(len(groups), 1))
-        parts = [np.array(list(_draw_shared(scores, wanted, R, p, rng)), np.float32) for scores in groups]
-    parts = [drawn for drawn in parts if len(drawn)]
+        per_prompt = -(-draws // max(len(groups), 1))
+        parts = [np.array(list(_draw_shared(scores, per_prompt, R, p, rng)), np.float32) for scores in groups]
+    parts = [part for part in parts if len(part)]
     if not parts:
         return None
-    cluster = np.repeat(np.arange(len(parts)), [len(drawn) for drawn in parts])
+    cluster = np.repeat(np.arange(len(parts)), [len(part) for part in parts])
     return AnchorDraws(np.concatenate(parts), cluster, None, len(groups), len(parts))
 
 
-def _draw_complete(scores: ScoreMatrix, wanted: int, R: int, p: int, rng: np.random.Generator) -> ScoreMatrix:
-    """`wanted` draws from a matrix without gaps; items keep their order."""
-    raters = choose(rng, scores.shape[0], R, wanted)
-    items = np.sort(choose(rng, scores.shape[1], p, wanted), axis=1)
+def _draw_complete(scores: ScoreMatrix, count: int, R: int, p: int, rng: np.random.Generator) -> ScoreMatrix:
+    """`count` draws from a matrix without gaps; items keep their order."""
+    raters = choose(rng, scores.shape[0], R, count)
+    items = np.sort(choose(rng, scores.shape[1], p, count), axis=1)
     return scores[raters[:, :, None], items[:, None, :]]
 
 
-def _draw_shared(scores: ScoreMatrix, wanted: int, R: int, p: int, rng: np.random.Generator) -> Iterator[ScoreMatrix]:
-    """Up to `wanted` draws of R raters and p of the items they share."""
-    for _ in range(wanted * (len(scores) >= R)):
+def _draw_shared(scores: ScoreMatrix, count: int, R: int, p: int, rng: np.random.Generator) -> Iterator[ScoreMatrix]:
+    """Up to `count` draws of R raters and p of the items they share."""
+    for _ in range(count * (len(scores) >= R)):
         for _ in range(MOST_PROMPT_TRIES):
             panel = scores[rng.permutation(len(scores))[:R]]
             shared = panel[:, np.isfinite(panel).all(axis=0)]
@@ -334,16 +313,10 @@ def choose(rng: np.random.Generator, of: int, k: int, times: int) -> Ints:
     """(times, k): k different numbers below `of`, in random order, `times` times."""
     if of <= 8 * k:
         return rng.random((times, of)).argsort(axis=1)[:, :k]
-    drawn = rng.integers(0, of, (times, k))
+    numbers = rng.integers(0, of, (times, k))
     while True:
-        ordered = np.sort(drawn, axis=1)
+        ordered = np.sort(numbers, axis=1)
         again = np.flatnonzero((ordered[:, 1:] == ordered[:, :-1]).any(axis=1))
         if not len(again):
-            return drawn
-        drawn[again] = rng.integers(0, of, (len(again), k))
-
-
-def _choose_among(allowed: Bools, k: int, rng: np.random.Generator) -> Ints:
-    """(n, k): k different places of each row of `allowed`, every set of them as likely."""
-    keys = np.where(allowed, rng.random(allowed.shape), 2.0)
-    return np.argpartition(keys, k - 1, axis=1)[:, :k]
+            return numbers
+        numbers[again] = rng.integers(0, of, (len(again), k))

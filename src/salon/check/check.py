@@ -1,17 +1,25 @@
-"""The whole check: every criterion, every rater, one report."""
+"""The whole check: every criterion, its verdict, every rater and flag, one report.
+
+A verdict is two short answers in plain words. Do raters agree more than chance? One test answers: the total agreement
+over prompts (or over votes on pairs) against random raters, Holm over criteria. Rejected: yes. Not rejected: no where
+the design would have shown the smallest tau worth seeing, else cannot tell. If yes, as one taste or as camps? The
+faction test answers.
+"""
 
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Collection, Sequence
+from dataclasses import asdict, dataclass
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.check.criterion import CriterionCheck, check_criterion, criterion_power, study_ceilings
+from salon.check.criterion import CriterionCheck, check_criterion, criterion_power, result_or_none, study_ceilings
 from salon.check.protocols import protocol_figures
 from salon.check.raters import rater_rows
+from salon.check.results import FLAGS_NOT_RANKED as FLAGS_NOT_RANKED
 from salon.check.results import (
     MAIN,
     Agree,
@@ -24,8 +32,8 @@ from salon.check.results import (
     Taste,
     TestFigures,
 )
-from salon.check.signal import NullLookup
-from salon.errors import StatsError, TooFew
+from salon.check.results import unranked_flags as unranked_flags
+from salon.errors import TooFew
 from salon.stats.agreement import fleiss_kappa, split_pattern
 from salon.stats.alpha import alpha_bootstrap
 from salon.stats.intervals import SHARE, bootstrap_totals
@@ -48,8 +56,15 @@ PUBLISHED = (
 )  # fmt: skip
 """Anchors shown where the shape is theirs; the paper's MovieLens row rests on a shared tie-break and is left out."""
 
-
+DESIGNS = {
+    "complete": "complete: every rater answers for every item of a prompt",
+    "fraction": "a fixed fraction of all questions",
+    "adaptive": "adaptive: later questions depend on earlier answers",
+    "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
+    "unknown": "not stated; taken as fixed beforehand",
+}
 MANY_SIDES, FAR_FROM_EVEN = 100, 0.1
+"""From this many decided comparisons on, a side that wins so much more than half of them deserves a warning."""
 
 
 def check_study(
@@ -65,28 +80,39 @@ def check_study(
     `criteria` limits the check to some; `progress` is called with the name of each criterion before its turn.
     """
     settings = settings or CheckSettings()
-    signature = _signature(study, settings, criteria)  # hashes the study, which is part of reading it
+    plain = {name: value for name, value in settings if name != "seed"}
+    if criteria:
+        plain["criteria"] = ",".join(criteria)
+    # Hashes the study, which is part of reading it.
+    signature = Signature(
+        method="check", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
+    )
     began = time.perf_counter()
-    null = _null_lookup(settings)
-    checked: list[CriterionCheck] = []
+
+    @cache
+    def null(items: int, raters: int) -> Null:
+        return quick_null(items, raters, draws=settings.null_draws, seed=settings.seed)
+
+    checks: list[CriterionCheck] = []
     for number in study.ranking_criteria(criteria):
         progress(study.criteria[number].title)
-        found = check_criterion(study, number, settings, null)
-        checked += [] if found is None else [found]
+        if (check := check_criterion(study, number, settings, null)) is not None:
+            checks.append(check)
     flags = flag_figures(study, settings, criteria)
-    if not checked and not flags:
+    if not checks and not flags:
         raise TooFew(
             "a check needs comparisons, rankings or ratings",
             found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
             where=f"study {study.name!r}",
         )
-    judged = _verdicts(study, checked, settings)
-    ordered = sorted(judged, key=_signal_strength, reverse=True)
+    ordered = sorted(_add_verdicts(study, checks, settings), key=lambda c: c.signal_strength, reverse=True)
+    shapes = {(shape.items, shape.raters) for criterion in ordered for shape in criterion.shapes}
     matched = protocol_figures(study, settings)
+    stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
     return CheckReport(
         study=study.name,
         simulated=study.simulated,
-        design=_design(study),
+        design=DESIGNS[study.design.kind] + stop,
         signature=signature,
         signature_line=str(signature),
         level=settings.level,
@@ -97,38 +123,23 @@ def check_study(
         protocols=matched.criteria,
         protocols_together=matched.together,
         protocol_raters=matched.raters,
-        anchors=_anchors(ordered, anchors),
+        anchors=tuple(anchor for anchor in (*anchors, *PUBLISHED) if (anchor.items, anchor.raters) in shapes),
         warnings=_warnings(study, ordered),
         seconds=time.perf_counter() - began,
     )
 
 
-def _null_lookup(settings: CheckSettings) -> NullLookup:
-    """Nulls by shape, each found once."""
-    known: dict[tuple[int, int], Null] = {}
-
-    def null(items: int, raters: int) -> Null:
-        if (items, raters) not in known:
-            known[items, raters] = quick_null(items, raters, draws=settings.null_draws, seed=settings.seed)
-        return known[items, raters]
-
-    return null
-
-
-def _verdicts(study: Study, checked: Sequence[CriterionCheck], settings: CheckSettings) -> list[CriterionFigures]:
+def _add_verdicts(study: Study, checks: Sequence[CriterionCheck], settings: CheckSettings) -> list[CriterionFigures]:
+    """The figures of each criterion with its adjusted p values and its verdict."""
     refused = _refusal(study)
-    criteria = adjust_p_values([one.figures for one in checked])
-    silent = sum(
-        not is_rejected(criterion, settings.alpha) for criterion in criteria if criterion.main_test is not None
-    )
-    judged = []
-    for criterion, one in zip(criteria, checked):
-        asked = not refused and criterion.main_test is not None and not is_rejected(criterion, settings.alpha)
-        power = criterion_power(one, settings, silent) if asked else None
+    criteria = adjust_p_values([check.figures for check in checks])
+    silent = [criterion.main_test is not None and not is_rejected(criterion, settings.alpha) for criterion in criteria]
+    figures = []
+    for criterion, check, is_silent in zip(criteria, checks, silent):
+        power = criterion_power(check, settings, sum(silent)) if is_silent and not refused else None
         verdict = judge_criterion(criterion, settings, power=power, refused=refused)
-        update = {"agree": verdict.agree, "taste": verdict.taste, "sentence": verdict.sentence}
-        judged.append(criterion.model_copy(update=update))
-    return judged
+        figures.append(criterion.model_copy(update=asdict(verdict)))
+    return figures
 
 
 def _refusal(study: Study) -> str | None:
@@ -146,99 +157,54 @@ def _refusal(study: Study) -> str | None:
     )
 
 
-def _signal_strength(criterion: CriterionFigures) -> float:
-    if criterion.statistics.mean_tau is not None:
-        return criterion.statistics.mean_tau
-    return criterion.pair_agreement.value if criterion.pair_agreement is not None else -1.0
-
-
-def _signature(study: Study, settings: CheckSettings, criteria: Sequence[str]) -> Signature:
-    plain = {name: value for name, value in settings if name != "seed"}
-    if criteria:
-        plain["criteria"] = ",".join(criteria)
-    return Signature(method="check", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed)
-
-
-def _design(study: Study) -> str:
-    kinds = {
-        "complete": "complete: every rater answers for every item of a prompt",
-        "fraction": "a fixed fraction of all questions",
-        "adaptive": "adaptive: later questions depend on earlier answers",
-        "merge_ranking": "merge ranking: each order found by the pairs a merge sort asks; transitive by construction",
-        "unknown": "not stated; taken as fixed beforehand",
-    }
-    stop = "" if study.design.stop == "fixed" else "; answers were added until the result looked certain"
-    return kinds[study.design.kind] + stop
-
-
-def _anchors(criteria: Sequence[CriterionFigures], given: Sequence[AnchorFigures]) -> tuple[AnchorFigures, ...]:
-    """The given anchors, and the published ones, whose shape occurs in the study."""
-    shapes = {(shape.items, shape.raters) for criterion in criteria for shape in criterion.shapes}
-    return tuple(anchor for anchor in (*given, *PUBLISHED) if (anchor.items, anchor.raters) in shapes)
-
-
 def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, ...]:
-    said = []
+    warnings = []
     if study.simulated:
-        said.append("simulated study: no person gave these answers")
-    said += describe_model_raters(study.models)
+        warnings.append("simulated study: no person gave these answers")
+    warnings += describe_model_raters(study.models)
     if refusal := _refusal(study):
-        said.append(refusal)
+        warnings.append(refusal)
     if study.design.kind == "unknown":
-        said.append(
+        warnings.append(
             "the study does not state its design (salon import --design, or study.toml): fixed questions and a fixed "
             "number of answers are assumed"
         )
     if study.design.transitive_by_construction:
-        said.append("orders were found by merge ranking: no rater can be intransitive, so that figure is left out")
+        warnings.append("orders were found by merge ranking: no rater can be intransitive, so that figure is left out")
     for criterion in criteria:
         if criterion.tie_control is not None:
-            said.append(
+            warnings.append(
                 f"{criterion.name}: --ties stable breaks ties the same way for every rater, which manufactures "
                 f"agreement: with every rater's values shuffled, mean tau is still {criterion.tie_control:+.3f} "
                 f"(of {criterion.statistics.mean_tau or 0:+.3f} reported)"
             )
-        said += _constant_ceilings(criterion)
-    if lone := [one.name for one in criteria if one.prompts == 1 and one.ceilings and one.ceilings.panel.low is None]:
-        said.append(f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}")
-    return (*said, *_position_warnings(study))
-
-
-def _constant_ceilings(criterion: CriterionFigures) -> list[str]:
-    """Ceilings that have no interval though there are prompts enough."""
-    made = criterion.ceilings
-    if made is None or criterion.prompts < 2:
-        return []
-    told = (("panel", made.panel), ("leave one out", made.leave_one_out), ("cap", made.cap))
-    names = [name for name, figure in told if figure.method.startswith("no interval: no width")]
-    if not names:
-        return []
-    return [
-        f"{criterion.name}: prompts are all alike, so draws of prompts say nothing more and {', '.join(names)} have "
-        "no interval"
-    ]
-
-
-def _position_warnings(study: Study) -> list[str]:
-    """A side that wins far too often: then agreement may be about the side and not about the item."""
+        if criterion.ceilings is not None and criterion.prompts > 1:
+            ceilings = criterion.ceilings
+            estimates = {"panel": ceilings.panel, "leave one out": ceilings.leave_one_out, "cap": ceilings.cap}
+            names = [name for name, figure in estimates.items() if figure.method.startswith("no interval: no width")]
+            if names:
+                warnings.append(
+                    f"{criterion.name}: prompts are all alike, so draws of prompts say nothing more and "
+                    f"{', '.join(names)} have no interval"
+                )
+    lone = [c.name for c in criteria if c.prompts == 1 and c.ceilings and c.ceilings.panel.low is None]
+    if lone:
+        warnings.append(
+            f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}"
+        )
+    # Where one side wins far too often, agreement may be about the side and not about the item.
     view = study.comparisons
-    known = (view.left < 2) & (view.outcome < 2)
-    share = float((view.outcome == view.left)[known].mean()) if known.any() else 0.5
-    if known.sum() < MANY_SIDES or abs(share - 0.5) < FAR_FROM_EVEN:
-        return []
-    return [
-        f"the item on the left won {share:.0%} of {int(known.sum()):,} decided comparisons: where raters saw the same "
-        "side, agreement and position cannot be told apart"
-    ]
+    decided = (view.left < 2) & (view.outcome < 2)
+    share = float((view.outcome == view.left)[decided].mean()) if decided.any() else 0.5
+    if decided.sum() >= MANY_SIDES and abs(share - 0.5) >= FAR_FROM_EVEN:
+        warnings.append(
+            f"the item on the left won {share:.0%} of {int(decided.sum()):,} decided comparisons: where raters saw the "
+            "same side, agreement and position cannot be told apart"
+        )
+    return tuple(warnings)
 
 
-# --------------------------------------------------------------------------------------------------
-# From tests to two short answers in plain words, for each criterion.
-#
-# Do raters agree more than chance? One test answers: the total agreement over prompts (or over votes on pairs) against
-# random raters, Holm over criteria. Rejected: yes. Not rejected: no where the design would have shown the smallest tau
-# worth seeing, else cannot tell. If yes, as one taste or as camps? The faction test answers.
-# --------------------------------------------------------------------------------------------------
+# -- verdicts ----------------------------------------------------------------------------------------------------------
 
 NEAR = 2.0
 """A p within this factor of its level is near it, and the sentence says so."""
@@ -258,24 +224,23 @@ def adjust_p_values(criteria: list[CriterionFigures]) -> list[CriterionFigures]:
     tests = [(test, test.p) for criterion in criteria for test in criterion.tests if test.p is not None]
     main = iter(holm([p for test, p in tests if test.name in MAIN]).tolist())
     opposite = iter(holm([test.p_opposite for test, _ in tests if test.p_opposite is not None]).tolist())
-    others = iter(holm([p for test, p in tests if test.name not in MAIN]).tolist())
+    descriptive = iter(holm([p for test, p in tests if test.name not in MAIN]).tolist())
     panels = [c.factions.p for c in criteria if c.factions is not None and c.factions.p is not None]
     factions = iter(holm(panels).tolist())
     adjusted = []
     for criterion in criteria:
-        renewed = tuple(_with_holm(test, main if test.name in MAIN else others, opposite) for test in criterion.tests)
+        renewed = []
+        for test in criterion.tests:
+            if test.p is not None:
+                p_holm = next(main if test.name in MAIN else descriptive)
+                p_opposite_holm = None if test.p_opposite is None else next(opposite)
+                test = test.model_copy(update={"p_holm": p_holm, "p_opposite_holm": p_opposite_holm})
+            renewed.append(test)
         panel = criterion.factions
         if panel is not None and panel.p is not None:
             panel = panel.model_copy(update={"p_holm": next(factions)})
-        adjusted.append(criterion.model_copy(update={"tests": renewed, "factions": panel}))
+        adjusted.append(criterion.model_copy(update={"tests": tuple(renewed), "factions": panel}))
     return adjusted
-
-
-def _with_holm(test: TestFigures, adjusted: Iterator[float], opposite: Iterator[float]) -> TestFigures:
-    if test.p is None:
-        return test
-    other = None if test.p_opposite is None else next(opposite)
-    return test.model_copy(update={"p_holm": next(adjusted), "p_opposite_holm": other})
 
 
 def is_rejected(criterion: CriterionFigures, alpha: float) -> bool:
@@ -292,7 +257,8 @@ def judge_criterion(
         return CriterionVerdict("cannot tell", None, refused)
     test = criterion.main_test
     if test is None:
-        why = next((one.refused for one in criterion.tests if one.refused), None) or "no two answers to one question"
+        reasons = [refused_test.refused for refused_test in criterion.tests if refused_test.refused]
+        why = reasons[0] if reasons else "no two answers to one question"
         return CriterionVerdict("cannot tell", None, f"No test could be made: {why}.")
     if is_rejected(criterion, settings.alpha):
         return _judge_agreeing(criterion, test, settings)
@@ -310,22 +276,25 @@ def _judge_silent(
     criterion: CriterionFigures, test: TestFigures, settings: CheckSettings, power: Estimate | None
 ) -> CriterionVerdict:
     tau = f"a mean tau of {settings.smallest_tau:g}"
-    shown = f"{_strength_words(criterion, test)}; p {_p_words(test.p_holm or 0)}"
-    tail = _near_level_words(test.p_holm or 0, settings.alpha) + _histogram_words(criterion, settings)
+    strength = f"{_strength_words(criterion, test)}; p {_p_words(test.p_holm or 0)}"
+    tail = _near_level_words(test.p_holm or 0, settings.alpha)
+    odd = [test.name for test in criterion.tests if test.name not in MAIN and (test.p_holm or 1) <= settings.alpha]
+    if odd:  # histograms that are not those of random raters, though the total is; that is no agreement
+        tail += f" Yet over prompts {' and '.join(odd)} do not spread as under random raters: see their histograms."
     if power is not None and power.value >= settings.power:
         edge = power.low is not None and power.low < settings.power
         also = f" That is close to the {settings.power:.0%} that a 'no' needs." if edge else ""
         return CriterionVerdict(
             "no",
             None,
-            f"Raters agree no more than random raters would ({shown}), and {tau} would have shown with "
+            f"Raters agree no more than random raters would ({strength}), and {tau} would have shown with "
             f"{_chance_words(power.value)} probability.{also}{tail}",
         )
     chance = "an unknown" if power is None else f"only {_chance_words(power.value)}"
     return CriterionVerdict(
         "cannot tell",
         None,
-        f"No agreement beyond chance is shown ({shown}), but {tau} would have shown with {chance} probability: more "
+        f"No agreement beyond chance is shown ({strength}), but {tau} would have shown with {chance} probability: more "
         f"prompts or raters are needed.{tail}",
     )
 
@@ -384,14 +353,6 @@ def _strength_words(criterion: CriterionFigures, test: TestFigures) -> str:
     return f"mean agreement of two votes {value:+.3f} on a scale of -1 to 1"
 
 
-def _histogram_words(criterion: CriterionFigures, settings: CheckSettings) -> str:
-    """A histogram that is not that of random raters, though the total is: said, as it is no agreement."""
-    odd = [test.name for test in criterion.tests if test.name not in MAIN and (test.p_holm or 1) <= settings.alpha]
-    if not odd:
-        return ""
-    return f" Yet over prompts {' and '.join(odd)} do not spread as under random raters: see their histograms."
-
-
 def _near_level_words(p: float, alpha: float, what: str = "This p") -> str:
     if not alpha / NEAR < p < alpha * NEAR:
         return ""
@@ -416,41 +377,23 @@ def _chance_words(p: float) -> str:
     return ">99%" if p > 0.995 else f"{p:.0%}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Ordinal flags: how common each level is, how well raters agree, and between which levels they split.
-# --------------------------------------------------------------------------------------------------
-
-FLAGS_NOT_RANKED = (
-    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
-    "name a flag with --criterion to rank items by it."
-)
-
-
-def unranked_flags(report: CheckReport) -> list[str]:
-    """Names of the flags that items are not ranked by."""
-    ranked = {criterion.criterion for criterion in report.criteria}
-    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))
+# -- ordinal flags -----------------------------------------------------------------------------------------------------
 
 
 def flag_figures(study: Study, settings: CheckSettings, criteria: Collection[str] = ()) -> tuple[FlagFigures, ...]:
     """One entry for every flag (see `Criterion.is_flag`) and cohort of raters; of all flags, or of `criteria`."""
-    view, cohorts = study.ratings, _rater_cohorts(study)
-    made = []
+    view, table = study.ratings, study.table("raters")
+    names = table.column("cohort").to_pylist() if "cohort" in table.column_names else [None] * table.num_rows
+    cohorts = np.array(names, object)
+    figures = []
     for number, criterion in enumerate(study.criteria):
         if not criterion.is_flag or (criteria and criterion.id not in criteria):
             continue
-        given = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
-        of = cohorts[view.rater[given]]
+        rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
+        of = cohorts[view.rater[rows]]
         for cohort in sorted(set(of.tolist()), key=lambda name: (name is None, name)):
-            made.append(_flag_figures(study, number, given[of == cohort], cohort, settings))
-    return tuple(made)
-
-
-def _rater_cohorts(study: Study) -> NDArray[np.object_]:
-    """The cohort of every rater, None where it has none."""
-    table = study.table("raters")
-    names = table.column("cohort").to_pylist() if "cohort" in table.column_names else [None] * table.num_rows
-    return np.array(names, object)
+            figures.append(_flag_figures(study, number, rows[of == cohort], cohort, settings))
+    return tuple(figures)
 
 
 def _flag_figures(
@@ -484,7 +427,7 @@ def _flag_figures(
         positive_rate=_rater_rates(study, rows, view.value[rows] >= settings.flag_from),
         top_rate=_rater_rates(study, rows, level == len(levels) - 1),
         splits={" / ".join(short[i] for i in used): n / total for used, n in patterns.items()},
-        kappa=_flag_kappa(counts),
+        kappa=result_or_none(lambda: fleiss_kappa(counts).kappa),
     )
 
 
@@ -499,8 +442,7 @@ def _level_shares(
         def share(totals: NDArray[np.float64]) -> NDArray[np.float64]:
             return np.asarray(totals[:, level] / totals.sum(axis=1))
 
-        drawn = bootstrap_totals(share, table, draws=settings.draws, rng=rng, level=settings.level, ends=SHARE)
-        return drawn
+        return bootstrap_totals(share, table, draws=settings.draws, rng=rng, level=settings.level, ends=SHARE)
 
     return tuple(share_of(level) for level in range(counts.shape[1]))
 
@@ -517,20 +459,11 @@ def _flag_alpha(
     slot = np.arange(len(unit)) - np.searchsorted(unit[order], unit[order])
     values = np.full((len(clusters), int(slot.max()) + 1), np.nan)
     values[unit[order], slot] = value[order]
-    try:
-        estimate = alpha_bootstrap(
+    return result_or_none(
+        lambda: alpha_bootstrap(
             values, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level
         )
-    except StatsError:
-        return None
-    return estimate
-
-
-def _flag_kappa(counts: NDArray[np.int64]) -> Estimate | None:
-    try:
-        return fleiss_kappa(counts).kappa
-    except StatsError:
-        return None
+    )
 
 
 def _rater_rates(study: Study, rows: NDArray[np.int64], hit: NDArray[np.bool_]) -> dict[str, float]:

@@ -1,8 +1,13 @@
-"""All figures of one criterion: its answers, their signal, ceilings and raters."""
+"""All figures of one criterion: its answers, their signal, ceilings and raters; and the ceilings of all criteria.
+
+Complete orders are checked as orders, everything else as votes on pairs. A rater of 2,000 films orders two million
+pairs of them, so items of a large catalogue are sampled (`sample_items`) before anyone looks at a rating, and all
+ratings of these items count: two votes on a pair agree as often among them as among all.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
@@ -66,20 +71,14 @@ class RandomStreams:
 def check_criterion(study: Study, number: int, settings: CheckSettings, null: NullLookup) -> CriterionCheck | None:
     """The figures of one criterion; None when nobody judged it."""
     streams = RandomStreams(settings.seed, number)
-    read = []
+    answers_by_protocol = {}
     for reader in _READERS:
         answers = reader(study, number)
-        if _has_shared_groups(answers):
+        shared = (answers.group[1:] == answers.group[:-1]).any()  # a group with two complete answers
+        if shared and answers.incomplete <= len(answers):  # mostly incomplete answers serve better as votes
             return _check_orders(study, number, answers, settings, null, streams)
-        read.append(answers)
-    return _check_votes(study, number, settings, streams) or _check_unshared(study, number, read)
-
-
-def _has_shared_groups(answers: CompleteAnswers) -> bool:
-    """Is there a group with two complete answers? Answers that are mostly incomplete serve better as votes."""
-    if answers.incomplete > len(answers):
-        return False
-    return bool((answers.group[1:] == answers.group[:-1]).any())
+        answers_by_protocol[answers.protocol] = answers
+    return _check_votes(study, number, settings, streams) or _check_unshared(study, number, answers_by_protocol)
 
 
 def _check_orders(
@@ -93,9 +92,16 @@ def _check_orders(
     """Figures from complete orders."""
     signal = criterion_signal(answers, settings, null, streams("ties"))
     starts = answers.starts
-    mean_w = _estimate(lambda: _mean_w(answers, starts, settings, streams("W")))
-    alpha = _estimate(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
+    w = group_concordances(answers.scores, answers.size, starts)
+    w = np.round(w[np.isfinite(w)], 9)  # equal values become one kind of row for the bootstrap
+    resampling: Resampling = {"draws": settings.draws, "rng": streams("W"), "level": settings.level}
+    w_table = np.column_stack([w, np.ones(len(w))])
+    mean_w = result_or_none(lambda: bootstrap_totals(lambda t: t[:, 0] / t[:, 1], w_table, ends=SHARE, **resampling))
+    alpha = result_or_none(lambda: _alpha(answers, starts, mean_w, settings, streams("alpha")))
     table = _vote_table(study, number, answers, signal, settings)
+    views = (study.comparisons, study.rankings, study.ratings)
+    of_crowds = sum(int(((view.criterion == number) & study.crowds[view.rater]).sum()) for view in views)
+    crowd = (f"answers left out because their raters cannot be told apart (a crowd): {of_crowds:,}",)
     figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,
@@ -107,8 +113,8 @@ def _check_orders(
         null=signal.null_figures(),
         tests=signal.tests(streams("agreement")),
         shapes=signal.shape_figures(),
-        alpha=None if alpha is None else alpha,
-        mean_W=None if mean_w is None else mean_w,
+        alpha=alpha,
+        mean_W=mean_w,
         ceilings=None if table is None else _ceilings(table, settings, streams("ceilings")),
         raters=rater_figures(study, signal.shapes),
         factions=faction_figures(study, signal.shapes, settings, streams("factions")),
@@ -118,9 +124,8 @@ def _check_orders(
         else None,
         policies=(
             *_policies(answers, signal, starts, settings),
-            *_lone_policy(table),
-            *_other_policy(study, number, answers.protocol),
-            *_crowd_policy(study, number),
+            *_unused_answers(study, number, table, answers.protocol),
+            *(crowd if of_crowds else ()),
         ),
     )
     return CriterionCheck(figures, lambda level: signal.power(settings, level, streams("power")))
@@ -175,13 +180,12 @@ def _check_votes(study: Study, number: int, settings: CheckSettings, streams: Ra
         policies=(
             *_vote_policies(study, votes.rater, kind, count_skipped(study, kind, number)),
             *catalogue_policy(study, number, settings),
-            *_lone_policy(table),
-            *(_other_policy(study, number, "comparisons") if kind == "comparisons" else ()),
+            *_unused_answers(study, number, table, kind if kind == "comparisons" else None),
         ),
     )
     pairs = (votes.pair, votes.block, votes.first, votes.second, votes.sign)
     power = partial(vote_power, *pairs, tau=settings.smallest_tau, rng=streams("power"))
-    return CriterionCheck(figures, lambda level: _estimate(lambda: power(alpha=level)))
+    return CriterionCheck(figures, lambda level: result_or_none(lambda: power(alpha=level)))
 
 
 @dataclass(frozen=True)
@@ -222,14 +226,16 @@ def _gather_votes(study: Study, number: int, settings: CheckSettings) -> _Criter
     return _CriterionVotes(rater, group, low, high, pair, dense, np.where(a < b, won, -won), judgments)
 
 
-def _check_unshared(study: Study, number: int, read: Sequence[CompleteAnswers]) -> CriterionCheck | None:
-    """A criterion that was judged, but where no two raters answered the same question: said, never left out."""
+def _check_unshared(
+    study: Study, number: int, answers_by_protocol: Mapping[Protocol, CompleteAnswers]
+) -> CriterionCheck | None:
+    """A criterion on which no two raters answered the same question; it is reported without a test."""
     views: Views = {"rankings": study.rankings, "ratings": study.ratings}
     kind = next((kind for kind, view in views.items() if (view.criterion == number).any()), None)
     if kind is None:
         return None
     rows = views[kind].criterion == number
-    answers = next(one for one in read if one.protocol == kind)
+    answers = answers_by_protocol[kind]
     groups = np.unique(views[kind].group[rows & (views[kind].group >= 0)])
     refused = "two raters who answered for the same items are needed"
     figures = CriterionFigures(
@@ -249,11 +255,11 @@ def _check_unshared(study: Study, number: int, read: Sequence[CompleteAnswers]) 
 
 def criterion_power(checked: CriterionCheck, settings: CheckSettings, silent: int) -> Estimate | None:
     """The power of this design at the level that Holm's first step leaves to `silent` criteria."""
-    return None if (power := checked.power(settings.alpha / max(silent, 1))) is None else power
+    return checked.power(settings.alpha / max(silent, 1))
 
 
-def _estimate(make: Callable[[], Result]) -> Result | None:
-    """A result, None where the data cannot give it."""
+def result_or_none(make: Callable[[], Result]) -> Result | None:
+    """A result; None where the data cannot give it."""
     try:
         return make()
     except StatsError:
@@ -261,27 +267,26 @@ def _estimate(make: Callable[[], Result]) -> Result | None:
 
 
 def _ceilings(table: VoteTable, settings: CheckSettings, rng: np.random.Generator) -> CeilingFigures | None:
-    try:
-        return ceiling_figures(table_ceilings(table, draws=settings.draws, rng=rng, level=settings.level))
-    except StatsError:
-        return None
+    return result_or_none(
+        lambda: ceiling_figures(table_ceilings(table, draws=settings.draws, rng=rng, level=settings.level))
+    )
 
 
-def ceiling_figures(made: Ceilings) -> CeilingFigures:
+def ceiling_figures(ceilings: Ceilings) -> CeilingFigures:
     """A kernel's ceilings as part of a report."""
     names = ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap")
-    sizes = {bucket.raters for bucket in made.buckets}
+    sizes = {bucket.raters for bucket in ceilings.buckets}
     return CeilingFigures(
-        **{name: getattr(made, name) for name in names},
-        next_rater_range=made.next_rater_range,
-        oracle_range=made.oracle_range,
+        **{name: getattr(ceilings, name) for name in names},
+        next_rater_range=ceilings.next_rater_range,
+        oracle_range=ceilings.oracle_range,
         buckets={
             bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": bucket.share
-            for bucket in made.buckets
+            for bucket in ceilings.buckets
         },
-        pairs=made.pairs,
-        tied_share=made.tied_share,
-        left_out=made.left_out,
+        pairs=ceilings.pairs,
+        tied_share=ceilings.tied_share,
+        left_out=ceilings.left_out,
     )
 
 
@@ -300,14 +305,6 @@ def _alpha(
     clusters = np.repeat(np.arange(len(starts)), width)
     flat = units.reshape(-1, units.shape[2])
     return alpha_bootstrap(flat, clusters, level="ordinal", draws=settings.draws, rng=rng, confidence=settings.level)
-
-
-def _mean_w(answers: CompleteAnswers, starts: Longs, settings: CheckSettings, rng: np.random.Generator) -> Estimate:
-    w = group_concordances(answers.scores, answers.size, starts)
-    table = np.column_stack([w[np.isfinite(w)], np.ones(int(np.isfinite(w).sum()))])
-    table[:, 0] = np.round(table[:, 0], 9)  # equal values become one kind of row for the bootstrap
-    given: Resampling = {"draws": settings.draws, "rng": rng, "level": settings.level}
-    return bootstrap_totals(lambda t: t[:, 0] / t[:, 1], table, ends=SHARE, **given)
 
 
 def _tie_control(answers: CompleteAnswers, rng: np.random.Generator) -> float:
@@ -331,20 +328,20 @@ def _cohort(study: Study, raters: NDArray[np.int32]) -> str | None:
 
 
 def _policies(answers: CompleteAnswers, signal: Signal, starts: Longs, settings: CheckSettings) -> tuple[str, ...]:
-    said = [f"each prompt counts once; complete answers from {answers.protocol}"]
+    policies = [f"each prompt counts once; complete answers from {answers.protocol}"]
     if answers.tie_rate:
         how = (
             f"broken at random, averaged over {len(signal.repeats)} tie-breaks"
             if settings.ties == "random"
             else "broken by item order, the same for every rater"
         )
-        said.append(f"ties ({answers.tie_rate:.1%} of item pairs within an answer): {how}")
+        policies.append(f"ties ({answers.tie_rate:.1%} of item pairs within an answer): {how}")
         if len(signal.repeats) > 1:
-            said.append("the matrix of raters and the faction test use the first tie-break")
-        said.append("ceilings count votes as accuracies do: a tie names no item and is no vote")
+            policies.append("the matrix of raters and the faction test use the first tie-break")
+        policies.append("ceilings count votes as accuracies do: a tie names no item and is no vote")
     if answers.incomplete:
-        said.append("ceilings count the votes of incomplete answers too")
-    return (*said, *_exclusions(answers, len(starts) - signal.prompts))
+        policies.append("ceilings count the votes of incomplete answers too")
+    return (*policies, *_exclusions(answers, len(starts) - signal.prompts))
 
 
 def _exclusions(answers: CompleteAnswers, alone: int) -> tuple[str, ...]:
@@ -360,55 +357,35 @@ def _exclusions(answers: CompleteAnswers, alone: int) -> tuple[str, ...]:
     return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
 
 
-def _lone_policy(table: VoteTable | None) -> tuple[str, ...]:
-    """Pairs that no ceiling can rest on, counted."""
-    if table is None or not table.left_out:
-        return ()
-    return (f"pairs without two votes that name an item, left out of the ceilings: {table.left_out:,}",)
-
-
-def _other_policy(study: Study, number: int, used: str) -> tuple[str, ...]:
-    """Answers of another kind than the one that orders and tests are made of, counted."""
+def _unused_answers(study: Study, number: int, table: VoteTable | None, used: str | None) -> tuple[str, ...]:
+    """What ceilings, orders and tests leave out, counted; `used` is the kind of answers that orders and tests use."""
+    counts = {
+        "pairs without two votes that name an item, left out of the ceilings": 0 if table is None else table.left_out
+    }
     views: Views = {"rankings": study.rankings, "comparisons": study.comparisons, "ratings": study.ratings}
-    counts = {kind: int((view.criterion == number).sum()) for kind, view in views.items() if kind != used}
-    return tuple(
-        f"{kind} under this criterion that orders and tests leave out, as they use {used}: {count:,}"
-        for kind, count in counts.items()
-        if count
-    )
-
-
-def _crowd_policy(study: Study, number: int) -> tuple[str, ...]:
-    """Answers of a crowd have no rater to follow, so they form no orders: said, with their number."""
-    views = (study.comparisons, study.rankings, study.ratings)
-    left_out = sum(int(((view.criterion == number) & study.crowds[view.rater]).sum()) for view in views)
-    if not left_out:
-        return ()
-    return (f"answers left out because their raters cannot be told apart (a crowd): {left_out:,}",)
+    for kind, view in views.items():
+        if used is not None and kind != used:
+            what = f"{kind} under this criterion that orders and tests leave out, as they use {used}"
+            counts[what] = int((view.criterion == number).sum())
+    return tuple(f"{what}: {count:,}" for what, count in counts.items() if count)
 
 
 def _vote_policies(study: Study, raters: NDArray[np.int32], kind: str, skipped: int) -> tuple[str, ...]:
     few = "raters met every pair" if kind == "comparisons" else f"{kind} cover every item"
-    said = [
+    policies = [
         f"few {few} of a prompt, so votes on single pairs are compared instead of orders",
         "ties and 'both bad' count for neither side and leave a pair's decided votes",
     ]
     if study.compare_within == "all":
-        said.append("there are no prompts: for intervals, pairs of items are drawn again in their place")
+        policies.append("there are no prompts: for intervals, pairs of items are drawn again in their place")
     if study.crowds[raters].any():
-        said.append("raters the source cannot tell apart are taken as one person per vote")
+        policies.append("raters the source cannot tell apart are taken as one person per vote")
     if skipped:
-        said.append(f"judgments skipped by raters with a reason: {skipped:,}")
-    return tuple(said)
+        policies.append(f"judgments skipped by raters with a reason: {skipped:,}")
+    return tuple(policies)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ratings of a whole catalogue make more votes on pairs than can be compared: then items are drawn, and that is said.
-#
-# A rater of 2,000 films orders two million pairs of them. Films are drawn at random, before anyone looks at a rating,
-# and
-# all ratings of these films count: two votes on a pair agree as often among them as among all.
-# --------------------------------------------------------------------------------------------------
+# -- votes on pairs, of a sample of items where a catalogue has too many -----------------------------------------------
 
 
 def catalogue_votes(study: Study, criterion: int, settings: CheckSettings) -> Votes:
@@ -418,15 +395,19 @@ def catalogue_votes(study: Study, criterion: int, settings: CheckSettings) -> Vo
 
 def catalogue_table(study: Study, number: int, settings: CheckSettings, *, by_pair: bool = False) -> VoteTable | None:
     """All votes on pairs under a criterion, by prompt or each pair for itself; None where no pair has two."""
+    first, decided, pair = _votes_by_pair(study, number, settings)
+    prompts = None if by_pair else study.item_groups[pair // len(study.item_groups)]
+    return result_or_none(lambda: vote_table(first, decided, prompts))
+
+
+def _votes_by_pair(
+    study: Study, number: int, settings: CheckSettings
+) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
+    """Votes for the first item of each pair, votes that name an item, and the pair: items * first + second."""
     votes = catalogue_votes(study, number, settings)
     pair, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
     first, decided = (np.bincount(at[rows], minlength=len(pair)) for rows in (votes.outcome == 0, votes.outcome < TIE))
-    try:
-        if by_pair:
-            return vote_table(first, decided)
-        return vote_table(first, decided, study.item_groups[pair // len(study.item_groups)])
-    except StatsError:
-        return None
+    return first, decided, pair
 
 
 def sample_items(study: Study, criterion: int, settings: CheckSettings) -> Bools | None:
@@ -464,13 +445,13 @@ def sample_items(study: Study, criterion: int, settings: CheckSettings) -> Bools
 
 def catalogue_policy(study: Study, criterion: int, settings: CheckSettings) -> tuple[str, ...]:
     """What was drawn, in words."""
-    drawn = sample_items(study, criterion, settings)
-    if drawn is None:
+    sampled = sample_items(study, criterion, settings)
+    if sampled is None:
         return ()
     rated = len(np.unique(study.ratings.item[study.ratings.criterion == criterion]))
     return (
-        f"{int(drawn.sum()):,} of {rated:,} items are compared, drawn at random from those with two ratings: all would "
-        f"make more than {settings.most_votes:,} votes on pairs (--most-votes)",
+        f"{int(sampled.sum()):,} of {rated:,} items are compared, drawn at random from those with two ratings: all "
+        f"would make more than {settings.most_votes:,} votes on pairs (--most-votes)",
     )
 
 
@@ -480,23 +461,20 @@ def _count_pairs(answer: np.ndarray) -> int:
     return int((size * (size - 1) // 2).sum())
 
 
-# --------------------------------------------------------------------------------------------------
-# All ranking criteria of a study as one: the row that a paper prints beside its criteria.
-#
-# Votes on all pairs of all criteria are pooled. A prompt that several criteria judge is one prompt: it is drawn again
-# with all of them. The mean of the panel ceiling over criteria stands beside it: TASTE's mean LOO. With as many pairs
-# under every criterion the two are the same.
-# --------------------------------------------------------------------------------------------------
-
-
 def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> StudyCeilings | None:
-    """Ceilings and buckets over all pairs of these criteria; None where fewer than two of them have ceilings."""
-    known = [one for one in criteria if one.ceilings is not None]
-    if len(known) < 2:
+    """Ceilings and buckets over all pairs of these criteria; None where fewer than two of them have ceilings.
+
+    This is the row that a paper prints beside its criteria. A prompt that several criteria judge is one prompt: it is
+    drawn again with all of them. The mean of the panel ceiling over criteria is TASTE's mean LOO; with as many pairs
+    under every criterion it equals the pooled one.
+    """
+    panels = {c.criterion: c.ceilings.panel.value for c in criteria if c.ceilings is not None}
+    if len(panels) < 2:
         return None
     ids = study.ids("criteria").to_pylist()
-    parts = [_pooled_votes(study, ids.index(one.criterion), settings) for one in known]
-    first, decided, cluster = (np.concatenate(column) for column in zip(*parts))
+    parts = [_votes_by_pair(study, ids.index(criterion), settings) for criterion in panels]
+    first, decided, pair = (np.concatenate(column) for column in zip(*parts))
+    cluster = pair if study.compare_within == "all" else study.item_groups[pair // len(study.item_groups)]
     rng = np.random.default_rng([settings.seed, 3])
     try:
         pooled = table_ceilings(
@@ -504,9 +482,8 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
         )
     except StatsError:
         return None
-    panels = {one.criterion: one.ceilings.panel.value for one in known if one.ceilings is not None}
     return StudyCeilings(
-        criteria=len(known),
+        criteria=len(panels),
         mean_panel=float(np.mean(list(panels.values()))),
         lowest_panel=min(panels.values()),
         lowest=min(panels, key=panels.__getitem__),
@@ -514,14 +491,3 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
         highest=max(panels, key=panels.__getitem__),
         pooled=ceiling_figures(pooled),
     )
-
-
-def _pooled_votes(
-    study: Study, number: int, settings: CheckSettings
-) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Votes for the first item of each pair, votes that name an item, and what is drawn again: prompt, or pair."""
-    votes = catalogue_votes(study, number, settings)
-    key, at = np.unique(votes.a.astype(np.int64) * len(study.item_groups) + votes.b, return_inverse=True)
-    first, decided = (np.bincount(at[rows], minlength=len(key)) for rows in (votes.outcome == 0, votes.outcome < TIE))
-    cluster = key if study.compare_within == "all" else study.item_groups[key // len(study.item_groups)]
-    return first, decided, cluster.astype(np.int64)

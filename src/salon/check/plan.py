@@ -1,8 +1,13 @@
-"""Before a study is run: will it see what it looks for, and how large must it be?"""
+"""Before a study is run: the power of its tests, how large it must be, and how many pairs must be compared.
+
+A budget of comparisons is simulated without a study (`stats.budget.comparison_budget`), or read off a study's own
+comparisons (`stats.budget.thin_comparisons`): thinned to fractions of their pairs, with all answers, and scored anew in
+every group of every criterion; the figures are means over these groups.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypedDict
 
@@ -21,7 +26,7 @@ from salon.stats.budget import (
 )
 from salon.stats.comparisons import connectivity
 from salon.stats.nulls import Null
-from salon.stats.power import Power, TestName, power_signal, smallest_prompts, smallest_raters
+from salon.stats.power import TestName, power_signal, smallest_prompts, smallest_raters
 from salon.stats.result import Estimate
 from salon.stats.simulate import RankingLaw, expected_tau, fit_tau
 from salon.study import Signature, Study
@@ -106,15 +111,23 @@ def plan(
 ) -> PlanReport:
     """Power of the signal tests for a design, and the smallest designs that suffice."""
     rng = np.random.default_rng(settings.seed)
-    law = _law(settings)
+    if settings.theta is None:
+        law = fit_tau(RankingLaw(settings.model), settings.tau or 0.1, settings.raters, settings.items)
+    elif settings.tau is not None or settings.model != "mallows":
+        raise InputError("one effect is needed: --tau, or --theta with --model mallows", found="both, or another model")
+    else:
+        law = RankingLaw("mallows", settings.theta)
     share: _PowerSettings = {"alpha": settings.alpha, "criteria": settings.criteria, "sims": settings.sims, "rng": rng}
     progress("power of this design")
     power = power_signal(null(settings.items, settings.raters), law, settings.prompts, **share)
     progress("smallest designs")
     smallest = [_smallest(settings, law, null, target, share) for target in (0.8, 0.9)]
     progress("power curve")
-    curve = _curve(settings, law, null, share)
-    signature = _plan_signature(settings)
+    grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
+    powers = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
+    points = [(n, estimate) for n, estimate in powers if estimate is not None]
+    values = {name: value for name, value in settings if value is not None and name != "seed"}
+    signature = Signature(method="plan", settings=values, seed=settings.seed)
     return PlanReport(
         items=settings.items,
         raters=settings.raters,
@@ -123,27 +136,15 @@ def plan(
         model=law.kind,
         parameter=law.parameter,
         mean_tau=expected_tau(law, settings.raters, settings.items),
-        power=_powers(power),
+        power=tuple(
+            PlanPower(test=name, alone=power.plain[kernel], holm=power.holm[kernel])
+            for name, kernel in KERNEL_TESTS.items()
+        ),
         any_test=power.any_holm,
-        smallest=tuple(one for pair in smallest for one in pair),
-        curve=curve,
+        smallest=tuple(design for pair in smallest for design in pair),
+        curve=PlanCurve(prompts=tuple(n for n, _ in points), power=tuple(estimate for _, estimate in points)),
         signature=signature,
         signature_line=str(signature),
-    )
-
-
-def _law(settings: PlanSettings) -> RankingLaw:
-    if settings.theta is None:
-        return fit_tau(RankingLaw(settings.model), settings.tau or 0.1, settings.raters, settings.items)
-    if settings.tau is not None or settings.model != "mallows":
-        raise InputError("one effect is needed: --tau, or --theta with --model mallows", found="both, or another model")
-    return RankingLaw("mallows", settings.theta)
-
-
-def _powers(power: Power) -> tuple[PlanPower, ...]:
-    return tuple(
-        PlanPower(test=name, alone=power.plain[kernel], holm=power.holm[kernel])
-        for name, kernel in KERNEL_TESTS.items()
     )
 
 
@@ -162,27 +163,7 @@ def _smallest(
     )
 
 
-def _curve(
-    settings: PlanSettings, law: RankingLaw, null: Callable[[int, int], Null], share: _PowerSettings
-) -> PlanCurve:
-    grid = sorted({max(5, round(settings.prompts * step)) for step in (0.125, 0.25, 0.5, 0.75, 1, 1.5, 2, 3)})
-    made = [(n, power_signal(null(settings.items, settings.raters), law, n, **share).holm["T"]) for n in grid]
-    known = [(n, power) for n, power in made if power is not None]
-    return PlanCurve(prompts=tuple(n for n, _ in known), power=tuple(power for _, power in known))
-
-
-def _plan_signature(settings: PlanSettings) -> Signature:
-    made = {name: value for name, value in settings if value is not None and name != "seed"}
-    return Signature(method="plan", settings=made, seed=settings.seed)
-
-
-# --------------------------------------------------------------------------------------------------
-# How many pairs must be compared? Simulated before a study is run, or read off a study's own comparisons.
-#
-# Without a study: items with known scores, compared in full and in part (`stats.budget`). With one: its comparisons are
-# thinned to fractions of their pairs, with all answers, and scored anew (`stats.thinning`), in every group of every
-# criterion; the figures are means over these groups.
-# --------------------------------------------------------------------------------------------------
+# -- budgets of comparisons --------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -288,38 +269,25 @@ def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetRepo
     """Rank correlation with the full design and with the truth as simulated comparisons shrink."""
     s = settings
     rng = np.random.default_rng(seed)
-    rows = [_design(row) for row in comparison_budget(s.items, s.raters, s.spread, studies=s.studies, rng=rng)]
+    rows = comparison_budget(s.items, s.raters, s.spread, studies=s.studies, rng=rng)
+    try:
+        smallest = _design(smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng))
+    except StatsError:
+        smallest = None
     signature = Signature(method="budget", settings=dict(s), seed=seed)
     return BudgetReport(
         items=s.items,
         raters=s.raters,
         spread=s.spread,
-        rows=tuple(rows),
-        smallest=_thinnest_design(s, rng),
+        rows=tuple(map(_design, rows)),
+        smallest=smallest,
         signature=signature,
         signature_line=str(signature),
     )
 
 
-def _thinnest_design(settings: SimulatedBudgetSettings, rng: np.random.Generator) -> PlanBudget | None:
-    """The thinnest design that reaches the target; None where none does."""
-    s = settings
-    try:
-        return _design(smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng))
-    except StatsError:
-        return None
-
-
 def _design(row: BudgetRow) -> PlanBudget:
-    names = ("fraction", "pairs", "judgments", "connected", "diameter", "mean_path")
-    return PlanBudget(
-        **{name: getattr(row, name) for name in names},
-        to_full=row.to_full,
-        to_truth=row.to_truth,
-    )
-
-
-# -- a study's own comparisons -----------------------------------------------------------------------------------
+    return PlanBudget(**{name: getattr(row, name) for name in PlanBudget.model_fields})
 
 
 @dataclass(frozen=True)
@@ -343,28 +311,38 @@ def thin_study(
     """Scores of a study's thinned comparisons against those of all, in every group of every criterion."""
     groups, left_out = _large_groups(study, criteria)
     fractions = settings.fraction or FRACTIONS
-    made = []
-    for number, one in enumerate(groups):
+    thinnings = []
+    for number, group in enumerate(groups):
         progress(f"group {number + 1} of {len(groups)}")
-        rng = np.random.default_rng([seed, one.criterion, one.group])
-        made.append(
-            thin_comparisons(
-                one.a,
-                one.b,
-                one.outcome,
-                one.items,
-                fractions=fractions,
-                repeats=settings.repeats,
-                prior=settings.prior,
-                rng=rng,
+        rng = np.random.default_rng([seed, group.criterion, group.group])
+        thinning = thin_comparisons(
+            group.a, group.b, group.outcome, group.items,
+            fractions=fractions, repeats=settings.repeats, prior=settings.prior, rng=rng,
+        )  # fmt: skip
+        thinnings.append(thinning)
+    whole_graphs = []
+    for group in groups:
+        health = connectivity(group.items, np.column_stack([group.a, group.b]))
+        whole_graphs.append(
+            ThinGroup(
+                criterion=study.criteria[group.criterion].id,
+                group=study.label("groups", group.group),
+                items=group.items,
+                pairs=health.edges,
+                judgments=len(group.a),
+                connected=health.connected,
+                diameter=health.diameter,
+                mean_path=health.mean_path,
             )
         )
-    signature = _thinning_signature(study, fractions, settings, criteria, seed)
+    values = {"fractions": ",".join(f"{fraction:g}" for fraction in fractions), "repeats": settings.repeats}
+    values |= {"prior": settings.prior} | ({"criteria": ",".join(criteria)} if criteria else {})
+    signature = Signature(method="thinning", data=study.hash[:12], revision=study.revision, settings=values, seed=seed)
     return ThinReport(
         study=study.name,
         simulated=study.simulated,
-        rows=tuple(_thin_row(number, fraction, groups, made) for number, fraction in enumerate(fractions)),
-        groups=tuple(_thin_group(study, one) for one in groups),
+        rows=tuple(_thin_row(number, fraction, groups, thinnings) for number, fraction in enumerate(fractions)),
+        groups=tuple(whole_graphs),
         left_out=left_out,
         signature=signature,
         signature_line=str(signature),
@@ -373,39 +351,36 @@ def thin_study(
 
 def _large_groups(study: Study, criteria: Sequence[str]) -> tuple[list[_ComparedGroup], int]:
     """Groups with enough items, and how many have too few. First answers only, "both bad" left out."""
-    found = list(_compared_groups(study, study.ranking_criteria(criteria)))
-    large = [one for one in found if one.items >= LEAST_ITEMS]
-    if not large:
-        most = max((one.items for one in found), default=0)
-        raise TooFew(
-            f"a budget needs a group of at least {LEAST_ITEMS} compared items",
-            found=f"{len(found)} groups, the largest of {most}" if found else "no comparisons",
-            where=f"study {study.name!r}",
-            remedy="leave STUDY out for a simulated budget",
-        )
-    return large, len(found) - len(large)
-
-
-def _compared_groups(study: Study, criteria: Sequence[int]) -> Iterator[_ComparedGroup]:
     view = study.comparisons
-    for criterion in criteria:
+    groups = []
+    for criterion in study.ranking_criteria(criteria):
         first = (view.criterion == criterion) & (view.repeat == 0) & (view.group >= 0)
         mine = np.flatnonzero(first & (view.outcome != BOTH_BAD))
         mine = mine[np.argsort(view.group[mine], kind="stable")]
         numbers, starts = np.unique(view.group[mine], return_index=True)
-        for group, rows in zip(numbers.tolist(), np.split(mine, starts[1:])):
+        for number, rows in zip(numbers.tolist(), np.split(mine, starts[1:])):
             items, place = np.unique(np.concatenate([view.a[rows], view.b[rows]]), return_inverse=True)
             a, b = np.split(place, 2)
-            yield _ComparedGroup(criterion, group, len(items), a, b, view.outcome[rows].astype(np.int64))
+            groups.append(_ComparedGroup(criterion, number, len(items), a, b, view.outcome[rows].astype(np.int64)))
+    large = [group for group in groups if group.items >= LEAST_ITEMS]
+    if not large:
+        most = max((group.items for group in groups), default=0)
+        raise TooFew(
+            f"a budget needs a group of at least {LEAST_ITEMS} compared items",
+            found=f"{len(groups)} groups, the largest of {most}" if groups else "no comparisons",
+            where=f"study {study.name!r}",
+            remedy="leave STUDY out for a simulated budget",
+        )
+    return large, len(groups) - len(large)
 
 
-def _thin_row(number: int, fraction: float, groups: Sequence[_ComparedGroup], made: Sequence[Thinning]) -> ThinRow:
+def _thin_row(number: int, fraction: float, groups: Sequence[_ComparedGroup], thinnings: Sequence[Thinning]) -> ThinRow:
     def stack(name: str) -> Floats:
-        return np.array([getattr(one, name)[number] for one in made])
+        return np.array([getattr(thinning, name)[number] for thinning in thinnings])
 
-    possible = np.mean([one.items * (one.items - 1) / 2 for one in groups])
+    possible = np.mean([group.items * (group.items - 1) / 2 for group in groups])
     elo = stack("elo_srcc")
-    known = elo[np.isfinite(elo).all(axis=1)].mean(axis=1)
+    elo_means = elo[np.isfinite(elo).all(axis=1)].mean(axis=1)
     return ThinRow(
         fraction=fraction,
         of_all=float(stack("pairs").mean() / possible),
@@ -415,7 +390,7 @@ def _thin_row(number: int, fraction: float, groups: Sequence[_ComparedGroup], ma
         elo_plcc=_mean_figure(stack("elo_plcc")),
         bradley_terry_srcc=_mean_figure(stack("bt_srcc")),
         bradley_terry_plcc=_mean_figure(stack("bt_plcc")),
-        lowest=float(known.min()) if len(known) else None,
+        lowest=float(elo_means.min()) if len(elo_means) else None,
         connected=float(stack("connected").mean()),
         diameter=_known_mean(stack("diameter")),
         mean_path=_known_mean(stack("mean_path")),
@@ -424,35 +399,13 @@ def _thin_row(number: int, fraction: float, groups: Sequence[_ComparedGroup], ma
 
 def _mean_figure(values: Floats) -> Estimate | None:
     """Mean over (groups, repeats) with the t interval over repeats, each a mean over the groups that have a value."""
-    known = values[np.isfinite(values).all(axis=1)]
-    if not len(known):
+    defined = values[np.isfinite(values).all(axis=1)]
+    if not len(defined):
         return None
-    method = f"t interval over random choices, {len(known)} groups"
-    return mean_of_simulations(known.mean(axis=0), "choice", method)
+    method = f"t interval over random choices, {len(defined)} groups"
+    return mean_of_simulations(defined.mean(axis=0), "choice", method)
 
 
 def _known_mean(values: Floats) -> float | None:
-    known = values[np.isfinite(values)]
-    return float(known.mean()) if len(known) else None
-
-
-def _thin_group(study: Study, one: _ComparedGroup) -> ThinGroup:
-    health = connectivity(one.items, np.column_stack([one.a, one.b]))
-    return ThinGroup(
-        criterion=study.criteria[one.criterion].id,
-        group=study.label("groups", one.group),
-        items=one.items,
-        pairs=health.edges,
-        judgments=len(one.a),
-        connected=health.connected,
-        diameter=health.diameter,
-        mean_path=health.mean_path,
-    )
-
-
-def _thinning_signature(
-    study: Study, fractions: Sequence[float], settings: ThinSettings, criteria: Sequence[str], seed: int
-) -> Signature:
-    made = {"fractions": ",".join(f"{one:g}" for one in fractions), "repeats": settings.repeats}
-    made |= {"prior": settings.prior} | ({"criteria": ",".join(criteria)} if criteria else {})
-    return Signature(method="thinning", data=study.hash[:12], revision=study.revision, settings=made, seed=seed)
+    defined = values[np.isfinite(values)]
+    return float(defined.mean()) if len(defined) else None

@@ -1,4 +1,16 @@
-"""Groups of items that the same raters both rated and compared."""
+"""The same raters and items under comparisons and under ratings: which protocol carries more agreement?
+
+Computed where a criterion has both protocols, for at least two raters who rated every item of a group and compared each
+of them with another (`MatchedGroup`). A figure is the mean over groups, per criterion and over all criteria together.
+Few groups (say, three categories of paintings) are taken as they are and every item is left out in turn; ten or more
+are drawn again. Criteria of one group share its items, so an item is left out of all of them at once, and a group is
+drawn with all of them.
+
+The measures are alike for both protocols. Ranks: each rater's ratings, and each rater's Elo ranking of what they
+compared. Pairs: the outcomes given, and those that the same raters' ratings imply on the same pairs. Native units:
+pairs as compared, items as rated; these have different labels (three outcomes, the levels of a scale), so their shares
+are shown and never subtracted.
+"""
 
 from __future__ import annotations
 
@@ -13,12 +25,18 @@ from numpy.typing import NDArray
 from salon.check.results import CheckSettings, ProtocolFigures, ProtocolRater, ProtocolRow
 from salon.check.signal import MOST_ITEMS
 from salon.errors import StatsError
-from salon.stats import agreement as outcomes
 from salon.stats import stability
-from salon.stats.agreement import supermajority_share, unanimous_share
+from salon.stats.agreement import (
+    agreement_of_counts,
+    induced_outcomes,
+    outcome_counts,
+    supermajority_share,
+    unanimous_share,
+)
 from salon.stats.intervals import bootstrap_totals, with_width
 from salon.stats.result import Estimate
 from salon.study import Study
+from salon.study.study import JudgmentView
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -54,7 +72,9 @@ class MatchedGroup:
 def matched_groups(study: Study, *, seed: int) -> Iterator[MatchedGroup]:
     """Every matched group of every criterion: first answers only, crowds and "both bad" left out."""
     ratings, comparisons = study.ratings, study.comparisons
-    tiers = _item_tiers(study)
+    table = study.table("items")
+    names = table.column("tier").to_pylist() if "tier" in table.column_names else [""] * table.num_rows
+    tiers = np.array([TIERS.get(name, -1) for name in names])
     for criterion in range(len(study.criteria)):
         rng = np.random.default_rng([seed, criterion])
         rated = np.flatnonzero((ratings.criterion == criterion) & (ratings.repeat == 0))
@@ -62,9 +82,9 @@ def matched_groups(study: Study, *, seed: int) -> Iterator[MatchedGroup]:
         compared = np.flatnonzero(first & (comparisons.outcome != BOTH_BAD))
         for group in np.intersect1d(ratings.group[rated], comparisons.group[compared]).tolist():
             rows = rated[ratings.group[rated] == group], compared[comparisons.group[compared] == group]
-            one = _match_group(study, criterion, group, *rows, tiers, rng)
-            if one is not None:
-                yield one
+            matched = _match_group(study, criterion, group, *rows, tiers, rng)
+            if matched is not None:
+                yield matched
 
 
 def _match_group(
@@ -97,28 +117,15 @@ def _match_group(
 def _rating_scores(study: Study, criterion: int, rated: Ints, items: Ints, raters: NDArray[np.int32]) -> Floats:
     """Ratings (raters, items), turned where low is good, NaN where one is missing."""
     r = study.ratings
-    known = rated[np.isin(r.item[rated], items) & np.isin(r.rater[rated], raters)]
+    rows = rated[np.isin(r.item[rated], items) & np.isin(r.rater[rated], raters)]
     scale = study.criteria[criterion].scale
     sign = -1.0 if scale is not None and not scale.higher_is_better else 1.0
     scores = np.full((len(raters), len(items)), np.nan)
-    scores[np.searchsorted(raters, r.rater[known]), np.searchsorted(items, r.item[known])] = sign * r.value[known]
+    scores[np.searchsorted(raters, r.rater[rows]), np.searchsorted(items, r.item[rows])] = sign * r.value[rows]
     return scores
 
 
-def _item_tiers(study: Study) -> Ints:
-    table = study.table("items")
-    if "tier" not in table.column_names:
-        return np.full(table.num_rows, -1)
-    return np.array([TIERS.get(tier, -1) for tier in table.column("tier").to_pylist()])
-
-
-# --------------------------------------------------------------------------------------------------
-# The diagnostics that are read off a matched group, alike for both protocols.
-#
-# Ranks: each rater's ratings, and each rater's Elo ranking of what they compared. Pairs: the outcomes given, and those
-# that the same raters' ratings imply on the same pairs. Native units: pairs as compared, items as rated; these two have
-# different labels (three outcomes, the levels of a scale), so their shares are told and never subtracted.
-# --------------------------------------------------------------------------------------------------
+# -- measures of a matched group ---------------------------------------------------------------------------------------
 
 Values = dict[str, float]
 Stacked = dict[str, Floats]
@@ -161,50 +168,41 @@ MEASURES = {
     "native_unanimous": ProtocolMeasure("unanimous in the protocol's own unit", 0, _NATIVE),
     "native_four_of_five": ProtocolMeasure("4 of 5 agreeing in the protocol's own unit", 0, _NATIVE),
 }
-PAIR_MEASURES = (
-    "kappa",
-    "alpha",
-    "unanimous",
-    "four_of_five",
-    "convergence",
-    "native_unanimous",
-    "native_four_of_five",
-)
+PAIR_MEASURES = list(MEASURES)[list(MEASURES).index("kappa") :]
+"""Measures of outcomes of pairs; the others are of ranks."""
 
 
-def measure_group(one: MatchedGroup) -> Floats:
+def measure_group(group: MatchedGroup) -> Floats:
     """(2, measures) under comparisons and under ratings; NaN where a measure is undefined."""
-    return np.asarray(_measure_choices(one, np.ones((1, len(one.items)), bool))[0])
+    return np.asarray(_measure_choices(group, np.ones((1, len(group.items)), bool))[0])
 
 
-def measure_folds(one: MatchedGroup) -> Floats:
+def measure_folds(group: MatchedGroup) -> Floats:
     """(items, 2, measures) the same without each of the items."""
-    keep = ~np.eye(len(one.items), dtype=bool)
-    block = max(1, MOST_SIGNS // (len(one.ratings) * len(one.items) ** 2))
-    return np.concatenate([_measure_choices(one, keep[start : start + block]) for start in range(0, len(keep), block)])
+    keep = ~np.eye(len(group.items), dtype=bool)
+    block = max(1, MOST_SIGNS // (len(group.ratings) * len(group.items) ** 2))
+    return np.concatenate(
+        [_measure_choices(group, keep[start : start + block]) for start in range(0, len(keep), block)]
+    )
 
 
-def _measure_choices(one: MatchedGroup, keep: NDArray[np.bool_]) -> Floats:
+def _measure_choices(group: MatchedGroup, keep: NDArray[np.bool_]) -> Floats:
     """(choices, 2, measures) for each choice of items to keep, (choices, items), all of one size."""
-    pairs, levels = _pairs(one), _levels(one.ratings)
+    pairs = _pairs(group)
+    levels = np.stack([(group.ratings == level).sum(axis=0) for level in np.unique(group.ratings)], axis=1)
+    places = np.nonzero(keep)[1].reshape(len(keep), -1)
     met = [items[pairs.first] & items[pairs.second] for items in keep]
     compared = [_pair_measures(pairs.compared[rows]) | _native_measures(pairs.compared[rows]) for rows in met]
     rated = [_pair_measures(pairs.implied[rows]) | _native_measures(levels[items]) for rows, items in zip(met, keep)]
-    made = []
-    for scores, judged in ((one.elo, compared), (one.ratings, rated)):
-        values = _rank_measures(_select_items(scores, keep)) | _triplets(scores, one.tiers, keep)
-        values |= {name: np.array([found.get(name, np.nan) for found in judged]) for name in PAIR_MEASURES}
-        made.append([values.get(name, np.full(len(keep), np.nan)) for name in MEASURES])
-    return np.moveaxis(np.array(made), 2, 0)
-
-
-def _select_items(scores: Floats, keep: NDArray[np.bool_]) -> Floats:
-    """(choices, raters, items kept)"""
-    places = np.nonzero(keep)[1].reshape(len(keep), -1)
-    return np.moveaxis(scores[:, places], 0, 1)
-
-
-# -- ranks -------------------------------------------------------------------------------------------------------
+    by_protocol = []
+    for scores, pair_measures in ((group.elo, compared), (group.ratings, rated)):
+        values = _rank_measures(np.moveaxis(scores[:, places], 0, 1))
+        with suppress(StatsError):
+            triplets = [stability.triplet_separation(scores[:, items], group.tiers[items]) for items in keep]
+            values["triplets"] = np.array(triplets)
+        values |= {name: np.array([measures.get(name, np.nan) for measures in pair_measures]) for name in PAIR_MEASURES}
+        by_protocol.append([values.get(name, np.full(len(keep), np.nan)) for name in MEASURES])
+    return np.moveaxis(np.array(by_protocol), 2, 0)
 
 
 def _rank_measures(scores: Floats) -> Stacked:
@@ -220,18 +218,11 @@ def _rank_measures(scores: Floats) -> Stacked:
         (("one",), lambda: [stability.k_of_raters(scores, 1, rng=_fixed_rng()).rho]),
         (("three",), lambda: [stability.k_of_raters(scores, 3, rng=_fixed_rng()).rho] if raters > 3 else []),
     ]
-    found: Stacked = {}
+    measures: Stacked = {}
     for names, values in groups:
         with suppress(StatsError):
-            found |= dict(zip(names, values()))
-    return found
-
-
-def _triplets(scores: Floats, tiers: Ints, keep: NDArray[np.bool_]) -> Stacked:
-    try:
-        return {"triplets": np.array([stability.triplet_separation(scores[:, k], tiers[k]) for k in keep])}
-    except StatsError:
-        return {}
+            measures |= dict(zip(names, values()))
+    return measures
 
 
 @cache
@@ -244,9 +235,6 @@ def _fixed_rng() -> np.random.Generator:
     return np.random.default_rng(0)
 
 
-# -- judgments ---------------------------------------------------------------------------------------------------
-
-
 @dataclass(frozen=True)
 class _PairCounts:
     """Pairs that were compared, and counts (pairs, 3) of second, tie and first: as given, and as ratings imply."""
@@ -257,35 +245,30 @@ class _PairCounts:
     implied: Ints
 
 
-def _pairs(one: MatchedGroup) -> _PairCounts:
-    n = len(one.items)
-    low, high = np.minimum(one.first, one.second), np.maximum(one.first, one.second)
+def _pairs(group: MatchedGroup) -> _PairCounts:
+    n = len(group.items)
+    low, high = np.minimum(group.first, group.second), np.maximum(group.first, group.second)
     key, pair = np.unique(low * n + high, return_inverse=True)
-    signed = 2 * one.outcome - 1
-    compared = np.full((len(key), len(one.ratings)), np.nan)
-    compared[pair, one.rater] = np.where(one.first == low, signed, -signed)
-    implied = outcomes.induced_outcomes(one.ratings, key // n, key % n)
+    signed = 2 * group.outcome - 1
+    compared = np.full((len(key), len(group.ratings)), np.nan)
+    compared[pair, group.rater] = np.where(group.first == low, signed, -signed)
+    implied = induced_outcomes(group.ratings, key // n, key % n)
     implied[np.isnan(compared)] = np.nan  # only where the rater met the pair
-    return _PairCounts(key // n, key % n, outcomes.outcome_counts(compared), outcomes.outcome_counts(implied))
+    return _PairCounts(key // n, key % n, outcome_counts(compared), outcome_counts(implied))
 
 
 def _pair_measures(counts: Ints) -> Values:
     try:
-        found = outcomes.agreement_of_counts(counts)
+        agreement = agreement_of_counts(counts)
     except StatsError:
         return {}
     return {
-        "kappa": found.fleiss.kappa.value,
-        "alpha": found.alpha.value,
-        "unanimous": found.unanimous,
-        "four_of_five": found.supermajority,
-        "convergence": found.convergence,
+        "kappa": agreement.fleiss.kappa.value,
+        "alpha": agreement.alpha.value,
+        "unanimous": agreement.unanimous,
+        "four_of_five": agreement.supermajority,
+        "convergence": agreement.convergence,
     }
-
-
-def _levels(ratings: Floats) -> Ints:
-    """(items, levels) how many raters gave each level."""
-    return np.stack([(ratings == level).sum(axis=0) for level in np.unique(ratings)], axis=1)
 
 
 def _native_measures(counts: Ints) -> Values:
@@ -295,9 +278,7 @@ def _native_measures(counts: Ints) -> Values:
         return {}
 
 
-# --------------------------------------------------------------------------------------------------
-# How each rater used the two protocols: level and ends of the scale, sides and ties, distance to the consensus.
-# --------------------------------------------------------------------------------------------------
+# -- how each rater used the two protocols -----------------------------------------------------------------------------
 
 LEFT_A, LEFT_B = 0, 1
 A, B, TIE = 0, 1, 2
@@ -305,13 +286,17 @@ A, B, TIE = 0, 1, 2
 
 def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[ProtocolRater, ...]:
     """One row for each rater of a matched group, in the study's order."""
-    criteria = sorted({one.criterion for one in groups})
-    near = _distance_to_consensus(groups)
+    criteria = sorted({group.criterion for group in groups})
+    distances: dict[int, list[Floats]] = {}  # for each group (2, 2): protocol by rank distance and Spearman
+    for group in groups:
+        both = np.array([stability.to_consensus(scores) for scores in (group.elo, group.ratings)])
+        for place, rater in enumerate(group.raters.tolist()):
+            distances.setdefault(rater, []).append(both[:, :, place])
+    near = {rater: np.mean(values, axis=0) for rater, values in distances.items()}
     return tuple(
         ProtocolRater(
             rater=study.label("raters", rater),
-            **_rating_habits(study, rater, criteria),
-            **_comparing_habits(study, rater, criteria),
+            **_habits(study, rater, criteria),
             displacement=tuple(near[rater][:, 0].tolist()),
             to_consensus=tuple(near[rater][:, 1].tolist()),
         )
@@ -319,45 +304,29 @@ def protocol_raters(study: Study, groups: Sequence[MatchedGroup]) -> tuple[Proto
     )
 
 
-def _distance_to_consensus(groups: Sequence[MatchedGroup]) -> dict[int, Floats]:
-    """For each rater (2, 2): protocol by rank distance and Spearman to the consensus, mean over groups."""
-    found: dict[int, list[Floats]] = {}
-    for one in groups:
-        both = np.array([stability.to_consensus(scores) for scores in (one.elo, one.ratings)])
-        for place, rater in enumerate(one.raters.tolist()):
-            found.setdefault(rater, []).append(both[:, :, place])
-    return {rater: np.mean(values, axis=0) for rater, values in found.items()}
+def _habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
+    """Level and ends of the scale in ratings, where the criteria share one; sides and ties in comparisons."""
 
+    def rows(view: JudgmentView) -> NDArray[np.bool_]:
+        return np.asarray((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
 
-def _rating_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
-    view = study.ratings
-    rows = np.flatnonzero((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
+    value = study.ratings.value[rows(study.ratings)]
     scales = {None if (scale := study.criteria[n].scale) is None else (scale.low, scale.high) for n in criteria}
-    if len(scales) > 1:
-        return {"mean_rating": None, "extreme_share": None}
-    ends = scales.pop()
-    value = view.value[rows]
-    extreme = None if ends is None else float(np.isin(value, ends).mean())
-    return {"mean_rating": float(value.mean()), "extreme_share": extreme}
-
-
-def _comparing_habits(study: Study, rater: int, criteria: Sequence[int]) -> dict[str, float | None]:
-    view = study.comparisons
-    rows = np.flatnonzero((view.rater == rater) & (view.repeat == 0) & np.isin(view.criterion, criteria))
-    outcome, left = view.outcome[rows], view.left[rows]
+    ends = next(iter(scales))
+    one_scale = len(scales) == 1
+    of_rater = rows(study.comparisons)
+    outcome, left = study.comparisons.outcome[of_rater], study.comparisons.left[of_rater]
     decided = np.isin(outcome, (A, B)) & np.isin(left, (LEFT_A, LEFT_B))
     won = (outcome == left)[decided]
-    return {"left_rate": float(won.mean()) if len(won) else None, "tie_rate": float((outcome == TIE).mean())}
+    return {
+        "mean_rating": float(value.mean()) if one_scale else None,
+        "extreme_share": float(np.isin(value, ends).mean()) if one_scale and ends is not None else None,
+        "left_rate": float(won.mean()) if len(won) else None,
+        "tie_rate": float((outcome == TIE).mean()),
+    }
 
 
-# --------------------------------------------------------------------------------------------------
-# The same raters and items under comparisons and under ratings: which protocol carries more agreement?
-#
-# Made where a criterion has both, by at least two raters who rated every item of a group and compared every one of
-# them with another. A figure is the mean over groups, per criterion and over all criteria together. Few groups (say,
-# three categories of paintings) are taken as they are and every item is left out in turn; ten or more are drawn again.
-# Criteria of one group share its items, so an item is left out of all of them at once, a group drawn with all of them.
-# --------------------------------------------------------------------------------------------------
+# -- figures over groups -----------------------------------------------------------------------------------------------
 
 DRAWN_GROUPS = 10
 """From this many groups on they are a sample that can be drawn again."""
@@ -395,33 +364,28 @@ def protocol_figures(study: Study, settings: CheckSettings) -> ProtocolCompariso
     if not len(study.ratings) or not len(study.comparisons):
         return ProtocolComparison()
     groups = list(matched_groups(study, seed=settings.seed))
-    few = len({one.group for one in groups}) < DRAWN_GROUPS
+    few = len({group.group for group in groups}) < DRAWN_GROUPS
     rng = np.random.default_rng([settings.seed, len(study.criteria)])
-    cells = [_measured_group(one, few, rng) for one in groups]
+    cells = [_measured_group(group, few, rng) for group in groups]
     by_criterion = [[cell for cell in cells if cell.of.criterion == number] for number in range(len(study.criteria))]
-    made = [
+    figures = [
         _figures(criterion.id, mine, settings, rng) for criterion, mine in zip(study.criteria, by_criterion) if mine
     ]
-    together = _figures(None, cells, settings, rng) if len(made) > 1 else None
-    return ProtocolComparison(tuple(made), together, protocol_raters(study, groups))
+    together = _figures(None, cells, settings, rng) if len(figures) > 1 else None
+    return ProtocolComparison(tuple(figures), together, protocol_raters(study, groups))
 
 
-def _measured_group(one: MatchedGroup, few: bool, rng: np.random.Generator) -> MeasuredGroup:
-    small = few and len(one.items) <= MOST_FOLDS
-    return MeasuredGroup(one, measure_group(one), measure_folds(one) if small else None, _equal_judgments(one, rng))
-
-
-def _equal_judgments(one: MatchedGroup, rng: np.random.Generator) -> Floats | None:
-    table = (one.first, one.second, one.outcome, one.rater)
-    n = len(one.items)
-
+def _measured_group(group: MatchedGroup, few: bool, rng: np.random.Generator) -> MeasuredGroup:
     def w(scores: Floats) -> float:
         return float(stability.kendall_ws(scores))
 
-    try:
-        return stability.equal_judgments(w, table, n, n, repeats=EQUAL_REPEATS, rng=rng)
-    except StatsError:
-        return None
+    n = len(group.items)
+    table = (group.first, group.second, group.outcome, group.rater)
+    equal = None
+    with suppress(StatsError):
+        equal = stability.equal_judgments(w, table, n, n, repeats=EQUAL_REPEATS, rng=rng)
+    folds = measure_folds(group) if few and n <= MOST_FOLDS else None
+    return MeasuredGroup(group, measure_group(group), folds, equal)
 
 
 def _figures(
@@ -437,28 +401,25 @@ def _figures(
     )
 
 
-# -- rows --------------------------------------------------------------------------------------------------------
-
-
 def _row(
     number: int, measure: ProtocolMeasure, cells: list[MeasuredGroup], settings: CheckSettings, rng: np.random.Generator
 ) -> ProtocolRow | None:
     """One measure over the groups in which both protocols have it; None where no group has."""
-    known = [cell for cell in cells if np.isfinite(cell.values[:, number]).all()]
-    if not known:
+    measured = [cell for cell in cells if np.isfinite(cell.values[:, number]).all()]
+    if not measured:
         return None
 
     def figure(of: Callable[[Floats], Floats]) -> Estimate:
-        return _mean_over_groups(known, lambda values: of(values[..., number]), settings, rng)
+        return _mean_over_groups(measured, lambda values: of(values[..., number]), settings, rng)
 
-    gaps = [cell.values[COMPARISONS, number] - cell.values[RATINGS, number] for cell in known]
+    gaps = [cell.values[COMPARISONS, number] - cell.values[RATINGS, number] for cell in measured]
     return ProtocolRow(
         name=measure.name,
         comparisons=figure(lambda pair: pair[..., COMPARISONS]),
         ratings=figure(lambda pair: pair[..., RATINGS]),
         difference=figure(lambda pair: pair[..., COMPARISONS] - pair[..., RATINGS]) if measure.better else None,
         ahead=sum(gap * measure.better > 0 for gap in gaps) if measure.better else None,
-        groups=len(known),
+        groups=len(measured),
         note=measure.note,
     )
 
@@ -479,7 +440,7 @@ def _mean_over_groups(
     share = len(groups) / len(cells)  # the mean over groups of these sums is then the mean over cells
     if any(cell.folds is None for cell in cells):
         items, why = sum(len(cell.of.items) for cell in cells), "no interval: too many items, or too few groups"
-        return _without_interval(float(sums.mean() * share), items, "item", why, settings)
+        return Estimate(float(sums.mean() * share), None, None, items, "item", settings.level, why)
     left_out = [share * _sum_folds(mine, of) for mine in groups.values()]
     return stability.jackknife_mean(share * sums, left_out, level=settings.level)
 
@@ -508,24 +469,20 @@ def _equal_row(cells: list[MeasuredGroup], settings: CheckSettings, rng: np.rand
     ]
     if not pairs:
         return ProtocolRow(name=EQUAL_MEASURE.name, comparisons=None, ratings=None, note="raters tie all items")
-    cells, known = [cell for cell, _ in pairs], [equal for _, equal in pairs]
+    cells, equal_ws = [cell for cell, _ in pairs], [equal for _, equal in pairs]
     full = _row(w, MEASURES["w"], cells, settings, rng)
-    thinned = np.mean(known, axis=0)
+    thinned = np.mean(equal_ws, axis=0)
     low, high = np.quantile(thinned, [(1 - settings.level) / 2, (1 + settings.level) / 2]).tolist()
     method = f"{EQUAL_REPEATS} random choices: the chance of the choice alone"
-    gap = [float(np.mean(equal) - cell.values[RATINGS, w]) for equal, cell in zip(known, cells)]
+    gap = [float(np.mean(equal) - cell.values[RATINGS, w]) for equal, cell in zip(equal_ws, cells)]
     return ProtocolRow(
         name=EQUAL_MEASURE.name,
         comparisons=with_width(
             Estimate(float(thinned.mean()), low, high, EQUAL_REPEATS, "choice", settings.level, method)
         ),
         ratings=None if full is None else full.ratings,
-        difference=_without_interval(float(np.mean(gap)), len(cells), "group", "no interval", settings),
-        ahead=sum(one > 0 for one in gap),
+        difference=Estimate(float(np.mean(gap)), None, None, len(cells), "group", settings.level, "no interval"),
+        ahead=sum(difference > 0 for difference in gap),
         groups=len(cells),
         note=EQUAL_MEASURE.note,
     )
-
-
-def _without_interval(value: float, n: int, unit: str, method: str, settings: CheckSettings) -> Estimate:
-    return Estimate(value, None, None, n, unit, settings.level, method)

@@ -1,9 +1,13 @@
-"""Who agrees with whom under one criterion, and whether the raters fall into factions."""
+"""Raters: who agrees with whom under one criterion, whether they fall into factions, and one row for each rater.
+
+Flags on a rater mean "look", never "remove".
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import TypedDict
 
 import numpy as np
@@ -14,7 +18,7 @@ from scipy.sparse import csgraph
 from scipy.stats import binomtest
 
 from salon.check.results import CheckSettings, CriterionFigures, FactionFigures, RaterAgreement, RaterSummary
-from salon.check.signal import CompleteAnswers, RankedGroups, answers_comparisons
+from salon.check.signal import RankedGroups, answers_comparisons
 from salon.errors import StatsError
 from salon.stats.agreement import longest_run, outliers, pair_tau, wilson
 from salon.stats.factions import faction_test
@@ -34,13 +38,18 @@ NO_ERROR = 1e-7
 """Standard errors below are of taus that are the same on every prompt: they tell nothing of how sure their mean is."""
 
 
-def rater_figures(study: Study, found: list[RankedGroups]) -> RaterAgreement | None:
+def rater_figures(study: Study, groups: list[RankedGroups]) -> RaterAgreement | None:
     """Mean tau of every two raters over all prompts both ranked."""
-    raters, left_out = _most_active(found)
+    if len(groups) == 1 and groups[0].panel is not None and groups[0].raters <= MOST_MATRIX_RATERS:
+        raters, left_out = groups[0].panel, 0
+    else:
+        everyone, answers = np.unique(np.concatenate([shape.rater.ravel() for shape in groups]), return_counts=True)
+        raters = everyone[np.sort(np.argsort(-answers, kind="stable")[:MOST_MATRIX_RATERS])]
+        left_out = len(everyone) - len(raters)
     if len(raters) < 2:
         return None
     total = np.zeros((3, len(raters), len(raters)))
-    for shape in found:
+    for shape in groups:
         tau = pair_tau(_by_rater(shape, raters))
         n, of_shape = tau.prompts.astype(float), np.nan_to_num(tau.mean)
         total[0] += of_shape * n
@@ -52,34 +61,34 @@ def rater_figures(study: Study, found: list[RankedGroups]) -> RaterAgreement | N
         error = np.sqrt(np.maximum(total[1] / total[2] - mean**2, 0) / (total[2] - 1))
     labels = tuple(study.label("raters", int(rater)) for rater in raters)
     off = ~np.eye(len(raters), dtype=bool)
-    known = off & (total[2] > 0)
+    shared = off & (total[2] > 0)
     with np.errstate(invalid="ignore"):
-        to_rest = np.where(known, mean, 0).sum(axis=1) / known.sum(axis=1)
+        to_rest = np.where(shared, mean, 0).sum(axis=1) / shared.sum(axis=1)
     return RaterAgreement(
         raters=labels,
         tau=_known_rows(mean, off),
         error=_known_rows(error, off & (total[2] > 1) & (error > NO_ERROR)),
         prompts=tuple(tuple(int(n) for n in row) for row in total[2]),
         mean_tau={label: _finite_or_none(value) for label, value in zip(labels, to_rest)},
-        most_agreeing=_extreme_pair(mean, known, labels, np.nanargmax),
-        least_agreeing=_extreme_pair(mean, known, labels, np.nanargmin),
+        most_agreeing=_extreme_pair(mean, shared, labels, np.nanargmax),
+        least_agreeing=_extreme_pair(mean, shared, labels, np.nanargmin),
         left_out=left_out,
     )
 
 
 def faction_figures(
-    study: Study, found: list[RankedGroups], settings: CheckSettings, rng: np.random.Generator
+    study: Study, groups: list[RankedGroups], settings: CheckSettings, rng: np.random.Generator
 ) -> FactionFigures:
     """One taste or camps, where raters can be followed from prompt to prompt.
 
     Cohorts that never meet on a prompt are tested apart: p is the smallest times their number, power the smallest.
     """
-    panels = _panels(found)
+    panels = _panels(groups)
     if len(panels) > MOST_PANELS:
         return FactionFigures(refused=f"raters fall into {len(panels)} groups that share no prompt")
     results = []
     for raters, rows in panels:
-        followed, ranks = _followed_ranks(found, raters, rows, rng)
+        followed, ranks = _followed_ranks(groups, raters, rows, rng)
         try:
             result = faction_test(ranks, rng=rng, level=settings.level)
         except StatsError as error:
@@ -93,7 +102,7 @@ def faction_figures(
     first, second = (tuple(labels[r] for r in camp) for camp in result.camps)
     return FactionFigures(
         p=p,
-        power=min(one.power for _, _, one in results),
+        power=min(panel_result.power for _, _, panel_result in results),
         gap=result.gap,
         split=(first, second) if p <= settings.alpha else None,
         within=result.within,
@@ -103,15 +112,15 @@ def faction_figures(
     )
 
 
-def _panels(found: list[RankedGroups]) -> list[tuple[NDArray[np.int32], list[NDArray[np.int64]]]]:
+def _panels(groups: list[RankedGroups]) -> list[tuple[NDArray[np.int32], list[NDArray[np.int64]]]]:
     """Raters who meet, directly or through others, and the prompts of each shape that they answered."""
-    if len(found) == 1 and found[0].panel is not None:
-        return [(found[0].panel, [np.arange(found[0].n)])]
-    raters = np.unique(np.concatenate([shape.rater.ravel() for shape in found]))
-    codes = [np.searchsorted(raters, shape.rater) for shape in found]
-    one = np.concatenate([np.repeat(code[:, 0], code.shape[1] - 1) for code in codes])
-    other = np.concatenate([code[:, 1:].ravel() for code in codes])
-    links = sparse.coo_array((np.ones(len(one)), (one, other)), shape=(len(raters), len(raters)))
+    if len(groups) == 1 and groups[0].panel is not None:
+        return [(groups[0].panel, [np.arange(groups[0].n)])]
+    raters = np.unique(np.concatenate([shape.rater.ravel() for shape in groups]))
+    codes = [np.searchsorted(raters, shape.rater) for shape in groups]
+    first = np.concatenate([np.repeat(code[:, 0], code.shape[1] - 1) for code in codes])
+    partner = np.concatenate([code[:, 1:].ravel() for code in codes])
+    links = sparse.coo_array((np.ones(len(first)), (first, partner)), shape=(len(raters), len(raters)))
     count, component = csgraph.connected_components(links, directed=False)
     return [
         (raters[component == c], [np.flatnonzero(component[code[:, 0]] == c) for code in codes]) for c in range(count)
@@ -119,31 +128,22 @@ def _panels(found: list[RankedGroups]) -> list[tuple[NDArray[np.int32], list[NDA
 
 
 def _followed_ranks(
-    found: list[RankedGroups], raters: NDArray[np.int32], rows: list[NDArray[np.int64]], rng: np.random.Generator
+    groups: list[RankedGroups], raters: NDArray[np.int32], rows: list[NDArray[np.int64]], rng: np.random.Generator
 ) -> tuple[NDArray[np.int32], list[NDArray[np.int8]]]:
     """The most active raters of a panel and their ranks by shape, of as many prompts as can be looked at."""
     if len(raters) > MOST_FOLLOWED:
-        given = np.concatenate([shape.rater[at].ravel() for shape, at in zip(found, rows)])
-        answers = np.bincount(np.searchsorted(raters, given), minlength=len(raters))
+        answering = np.concatenate([shape.rater[at].ravel() for shape, at in zip(groups, rows)])
+        answers = np.bincount(np.searchsorted(raters, answering), minlength=len(raters))
         raters = raters[np.sort(np.argsort(-answers, kind="stable")[:MOST_FOLLOWED])]
-    votes = sum(len(at) * shape.items * (shape.items - 1) // 2 for shape, at in zip(found, rows)) * len(raters)
+    votes = sum(len(at) * shape.items * (shape.items - 1) // 2 for shape, at in zip(groups, rows)) * len(raters)
     ranks = []
-    for shape, at in zip(found, rows):
+    for shape, at in zip(groups, rows):
         if votes > MOST_VOTES:
             at = np.sort(rng.choice(at, max(1, len(at) * MOST_VOTES // votes), replace=False)) if len(at) else at
         if len(at):
             part = RankedGroups(shape.items, shape.raters, shape.ranks[at], shape.group[at], shape.rater[at])
             ranks.append(_by_rater(part, raters))
     return raters, ranks
-
-
-def _most_active(found: list[RankedGroups]) -> tuple[NDArray[np.int32], int]:
-    """The raters of the matrix in their own order, and how many were left out."""
-    if len(found) == 1 and found[0].panel is not None and found[0].raters <= MOST_MATRIX_RATERS:
-        return found[0].panel, 0
-    raters, answers = np.unique(np.concatenate([shape.rater.ravel() for shape in found]), return_counts=True)
-    most = np.sort(np.argsort(-answers, kind="stable")[:MOST_MATRIX_RATERS])
-    return raters[most], len(raters) - len(most)
 
 
 def _by_rater(shape: RankedGroups, raters: NDArray[np.int32]) -> NDArray[np.int8]:
@@ -158,9 +158,9 @@ def _by_rater(shape: RankedGroups, raters: NDArray[np.int32]) -> NDArray[np.int8
     return spread
 
 
-def _known_rows(matrix: NDArray[np.float64], known: NDArray[np.bool_]) -> tuple[tuple[float | None, ...], ...]:
+def _known_rows(matrix: NDArray[np.float64], defined: NDArray[np.bool_]) -> tuple[tuple[float | None, ...], ...]:
     return tuple(
-        tuple(_finite_or_none(v) if ok else None for v, ok in zip(row, oks)) for row, oks in zip(matrix, known)
+        tuple(_finite_or_none(v) if ok else None for v, ok in zip(row, oks)) for row, oks in zip(matrix, defined)
     )
 
 
@@ -170,20 +170,18 @@ def _finite_or_none(value: float) -> float | None:
 
 def _extreme_pair(
     mean: NDArray[np.float64],
-    known: NDArray[np.bool_],
+    defined: NDArray[np.bool_],
     labels: Sequence[str],
     pick: Callable[[NDArray[np.float64]], np.intp],
 ) -> tuple[str, str] | None:
     """The pair of raters with the largest or smallest mean tau."""
-    if not known.any():
+    if not defined.any():
         return None
-    i, j = map(int, np.unravel_index(pick(np.where(known, mean, np.nan)), mean.shape))
+    i, j = map(int, np.unravel_index(pick(np.where(defined, mean, np.nan)), mean.shape))
     return labels[min(i, j)], labels[max(i, j)]
 
 
-# --------------------------------------------------------------------------------------------------
-# One row per rater over the whole study, with flags that mean "look", never "remove".
-# --------------------------------------------------------------------------------------------------
+# -- one row per rater over the whole study ----------------------------------------------------------------------------
 
 MOST_ROWS = 500
 """Raters shown; the most active come first and the rest are counted."""
@@ -197,7 +195,7 @@ RARE_HABIT = 0.005
 
 
 class RaterFacts(TypedDict, total=False):
-    """What is known of a rater beside the counts; names are those of `RaterRow`."""
+    """What is known of a rater beside the counts; names are those of `RaterSummary`."""
 
     mean_tau: Estimate | None
     intransitive: Estimate | None
@@ -214,38 +212,36 @@ FactsAndRun = tuple[RaterFacts, float | None]
 
 def rater_rows(study: Study, criteria: Sequence[CriterionFigures], settings: CheckSettings) -> tuple[RaterSummary, ...]:
     """The most active raters, most judgments first; a crowd has no row, since nobody can be told apart in it."""
-    counts = _judgments(study)
-    shown = [r for r in np.argsort(-counts, kind="stable").tolist() if counts[r] and not study.crowds[r]][:MOST_ROWS]
     table = study.table("raters")
+    views = (study.comparisons, study.rankings, study.ratings)
+    counts = np.sum([np.bincount(view.rater, minlength=table.num_rows) for view in views], axis=0)
+    raters = [r for r in np.argsort(-counts, kind="stable").tolist() if counts[r] and not study.crowds[r]][:MOST_ROWS]
     rng = np.random.default_rng([settings.seed, 1])
     taus, lowest = _taus(criteria, settings), _outliers(criteria)
     usual = float(np.median([tau.value for tau in taus.values()])) if taus else None
     loops = _intransitive(study)
     rows = []
-    for rater in shown:
+    for rater in raters:
         label = study.label("raters", rater)
         compared, compared_p = _comparison_facts(study, rater, settings, rng)
         rated, rated_p = _rating_facts(study, rater, rng)
         facts: RaterFacts = {"mean_tau": taus.get(label), "intransitive": loops.get(rater), **compared, **rated}
         run_p = compared_p if rated_p is None else rated_p
+        times = [view.seconds[view.rater == rater] for view in views if view.seconds is not None]
+        finite = np.concatenate(times)[np.isfinite(np.concatenate(times))] if times else np.zeros(0)
+        seconds = float(np.quantile(finite, 0.5)) if len(finite) else None
         rows.append(
             RaterSummary(
                 rater=label,
                 kind=_column(table, "kind", rater) or "person",
                 cohort=_column(table, "cohort", rater),
                 judgments=int(counts[rater]),
-                median_seconds=_median_seconds(study, rater),
-                flags=_flags(facts, lowest.get(label), usual, _median_seconds(study, rater), run_p, int(counts[rater])),
+                median_seconds=seconds,
+                flags=_flags(facts, lowest.get(label), usual, seconds, run_p, int(counts[rater])),
                 **facts,
             )
         )
     return tuple(rows)
-
-
-def _judgments(study: Study) -> NDArray[np.int64]:
-    raters = study.table("raters").num_rows
-    views = (study.comparisons, study.rankings, study.ratings)
-    return sum((np.bincount(view.rater, minlength=raters) for view in views), np.zeros(raters, np.int64))
 
 
 def _column(table: pa.Table, name: str, row: int) -> str | None:
@@ -269,7 +265,7 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
             if tau is not None and shared > 1:
                 error = float(np.mean(errors)) if errors else np.nan
                 sums[label].append((tau, error, max(n for n in panel.prompts[row])))
-    made = {}
+    estimates = {}
     for label, parts in sums.items():
         taus, spreads, n = (np.array(column, float) for column in zip(*parts))
         share = n / n.sum()
@@ -279,8 +275,8 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
         if np.isnan(half):
             ends, method = (None, None), "no interval: the same tau on every prompt"
-        made[label] = Estimate(value, *ends, int(n.sum()), "prompt", settings.level, method)
-    return made
+        estimates[label] = Estimate(value, *ends, int(n.sum()), "prompt", settings.level, method)
+    return estimates
 
 
 def _outliers(criteria: Sequence[CriterionFigures]) -> dict[str, str]:
@@ -290,15 +286,12 @@ def _outliers(criteria: Sequence[CriterionFigures]) -> dict[str, str]:
         panel = criterion.raters
         if panel is not None and all(value is not None for value in panel.mean_tau.values()):
             panels[panel.raters].append([panel.mean_tau[label] or 0.0 for label in panel.raters])
-    found = {}
+    reasons: dict[str, str] = {}
     for labels, rows in panels.items():
-        try:
-            for one in outliers(np.array(rows)):
-                if one.flagged:
-                    found[labels[one.rater]] = f"agrees least in {one.lowest_in} of {one.criteria} criteria"
-        except StatsError:
-            continue
-    return found
+        with suppress(StatsError):
+            flagged = [outlier for outlier in outliers(np.array(rows)) if outlier.flagged]
+            reasons |= {labels[o.rater]: f"agrees least in {o.lowest_in} of {o.criteria} criteria" for o in flagged}
+    return reasons
 
 
 def _intransitive(study: Study) -> dict[int, Estimate]:
@@ -310,7 +303,12 @@ def _intransitive(study: Study) -> dict[int, Estimate]:
         answers = answers_comparisons(study, number)
         if not len(answers):
             continue
-        whole = ~_states_a_tie(study, number, answers) & (answers.size > 2)
+        view = study.comparisons
+        rows = (view.criterion == number) & (view.repeat == 0) & (view.outcome > 1)
+        most = study.table("raters").num_rows
+        stated = view.group[rows].astype(np.int64) * most + view.rater[rows]
+        states_a_tie = np.isin(answers.group.astype(np.int64) * most + answers.rater, stated)
+        whole = ~states_a_tie & (answers.size > 2)
         p = answers.size[whole].astype(float)
         wins = np.nan_to_num(answers.scores[whole])
         all_triples = p * (p - 1) * (p - 2) / 6
@@ -323,24 +321,17 @@ def _intransitive(study: Study) -> dict[int, Estimate]:
     }
 
 
-def _states_a_tie(study: Study, criterion: int, answers: CompleteAnswers) -> NDArray[np.bool_]:
-    """(N,) did the rater call a pair of this answer a tie? Wins alone do not tell: two halves make a whole."""
-    view = study.comparisons
-    rows = (view.criterion == criterion) & (view.repeat == 0) & (view.outcome > 1)
-    most = study.table("raters").num_rows
-    stated = view.group[rows].astype(np.int64) * most + view.rater[rows]
-    return np.isin(answers.group.astype(np.int64) * most + answers.rater, stated)
-
-
 def _comparison_facts(study: Study, rater: int, settings: CheckSettings, rng: np.random.Generator) -> FactsAndRun:
     view = study.comparisons
     rows = np.flatnonzero(view.rater == rater)
     if not len(rows):
         return {}, None
     outcome, left = view.outcome[rows], view.left[rows]
-    known = (left < 2) & (outcome < 2)
+    decided = (left < 2) & (outcome < 2)
     facts: RaterFacts = {
-        "left_rate": _known_figure(wilson(int((outcome == left)[known].sum()), int(known.sum()), level=settings.level)),
+        "left_rate": wilson(int((outcome == left)[decided].sum()), int(decided.sum()), level=settings.level)
+        if decided.any()
+        else None,
         "tie_rate": float((outcome == 2).mean()),
         "repeat_agreement": _repeats(view, rows, settings.level),
     }
@@ -360,11 +351,11 @@ def _repeats(view: ComparisonView, rows: NDArray[np.int64], level: float) -> Est
         return None
     order = first[np.argsort(key[first], kind="stable")]
     place = np.minimum(np.searchsorted(key[order], key[again]), len(order) - 1)
-    found = key[order][place] == key[again]
-    if not found.any():
+    matches = key[order][place] == key[again]
+    if not matches.any():
         return None
-    same = outcome[order[place[found]]] == outcome[again[found]]
-    return _known_figure(wilson(int(same.sum()), len(same), level=level))
+    same = outcome[order[place[matches]]] == outcome[again[matches]]
+    return wilson(int(same.sum()), len(same), level=level)
 
 
 def _rating_facts(study: Study, rater: int, rng: np.random.Generator) -> FactsAndRun:
@@ -391,17 +382,6 @@ def _with_run(
     return {**facts, "longest_run": run.length}, run.p
 
 
-def _median_seconds(study: Study, rater: int) -> float | None:
-    seconds = [
-        view.seconds[view.rater == rater]
-        for view in (study.comparisons, study.rankings, study.ratings)
-        if view.seconds is not None
-    ]
-    known = np.concatenate(seconds) if seconds else np.zeros(0)
-    known = known[np.isfinite(known)]
-    return float(np.quantile(known, 0.5)) if len(known) else None
-
-
 def _flags(
     facts: RaterFacts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
 ) -> tuple[str, ...]:
@@ -409,35 +389,21 @@ def _flags(
     if n < FEW_JUDGMENTS:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
-    said = [outlier] if outlier else []
-    if (
-        tau is not None
-        and usual is not None
-        and _end_or_value(tau, tau.low) <= 0
-        and _end_or_value(tau, tau.high) < usual
-    ):
-        said.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
-    if left is not None and left.n >= FEW_JUDGMENTS and abs(left.value - 0.5) > 0.05 and _coin_p(left) <= RARE_HABIT:
-        said.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
+    flags = [outlier] if outlier else []
+    if tau is not None and usual is not None:
+        # Without an interval the tau was the same on every prompt.
+        low, high = (tau.value if end is None else end for end in (tau.low, tau.high))
+        if low <= 0 and high < usual:
+            flags.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
+    if left is not None and left.n >= FEW_JUDGMENTS and abs(left.value - 0.5) > 0.05:
+        coin_p = binomtest(round(left.value * left.n), left.n).pvalue  # a fair coin is at least so far from one half
+        if coin_p <= RARE_HABIT:
+            flags.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
     if repeat is not None and repeat.n >= FEW_JUDGMENTS and repeat.value < 0.6:
-        said.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
+        flags.append(f"contradicts own repeats ({repeat.value:.0%} the same)")
     if seconds is not None and seconds < FAST_SECONDS:
-        said.append(f"very fast (median {seconds:.1f} s)")
+        flags.append(f"very fast (median {seconds:.1f} s)")
     run = facts.get("longest_run", 0)
     if run_p is not None and run_p <= RARE_HABIT and run >= FEW_JUDGMENTS:
-        said.append(f"straight-lines ({run} equal answers in a row)")
-    return tuple(said)
-
-
-def _end_or_value(of: Estimate, end: float | None) -> float:
-    """An end of an interval; the value itself where it was the same on every prompt."""
-    return of.value if end is None else end
-
-
-def _coin_p(share: Estimate) -> float:
-    """Chance that a fair coin gives a share at least so far from one half."""
-    return float(binomtest(round(share.value * share.n), share.n).pvalue)
-
-
-def _known_figure(estimate: Estimate) -> Estimate | None:
-    return None if estimate.n == 0 else estimate
+        flags.append(f"straight-lines ({run} equal answers in a row)")
+    return tuple(flags)

@@ -25,7 +25,7 @@ from salon.check.report_signal import (
     signal_section,
     with_distinct_names,
 )
-from salon.check.results import CeilingFigures, CheckReport, CriterionFigures, TestFigures
+from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.report import (
     Block,
     Card,
@@ -40,6 +40,7 @@ from salon.report import (
     VerdictLine,
     Verdicts,
     charts,
+    columns_of,
     estimate_value,
     located,
 )
@@ -79,23 +80,37 @@ def check_page(report: CheckReport) -> Page:
         data_section(here),
         method_section(here),
     ]
+    subtitle = Markup("{}: {}. Design: {}").format(
+        brief(here.study),
+        count_noun(len(here.criteria), "criterion", "criteria"),
+        brief(here.design, 200).rstrip(".") + ".",
+    )
+    cards = [_verdict_card(here), _strongest_card(here)]
+    with_ceilings = [c for c in here.criteria if c.ceilings is not None]
+    if with_ceilings:
+        cards.append(_ceiling_card(with_ceilings, "next_rater", "Next rater", "accuracy of one more rater"))
+        cards.append(_ceiling_card(with_ceilings, "oracle", "Oracle", "accuracy if every pair's odds were known"))
+    reading = Markup(
+        "Intervals in brackets are at the {} level. Each number of this page carries its path in the JSON of the same "
+        "check."
+    ).format(level_words(here))
     return Page(
         title="Is there signal in these judgments?",
         tab=f"Signal check: {brief(report.study)}",
-        subtitle=_subtitle(here),
+        subtitle=subtitle,
         kicker=f"Salon check · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
-        cards=_cards(here),
+        cards=cards,
         sections=[section for section in sections if section is not None],
-        notes=_notes(here),
+        notes=[*([SIMULATED] if report.simulated else []), reading],
         signature=one_way(report.signature_line),
     )
 
 
 def verdict_section(report: CheckReport) -> Section:
     """Warnings first, then what is concluded about each criterion, cohort by cohort, and every policy."""
-    told = [sentence(words) for words in report.warnings]
-    warnings = [Note(words, "alert", "Warning.") for words in told if words != SIMULATED]
+    messages = [sentence(words) for words in report.warnings]
+    warnings = [Note(words, "alert", "Warning.") for words in messages if words != SIMULATED]
     several = len({c.cohort for c in report.criteria}) > 1
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     ranked = sorted(report.criteria, key=lambda c: order.index(c.cohort))
@@ -105,25 +120,9 @@ def verdict_section(report: CheckReport) -> Section:
         )
         for c in ranked
     ]
-    shown = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
-    blocks = [*warnings, shown, *policy_table(report)]
+    verdict_block = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
+    blocks = [*warnings, verdict_block, *policy_table(report)]
     return Section("Verdicts", blocks, "Do raters agree more than chance? If so, as one taste or as camps?")
-
-
-def _subtitle(report: CheckReport) -> Markup:
-    criteria = count_noun(len(report.criteria), "criterion", "criteria")
-    return Markup("{}: {}. Design: {}").format(
-        brief(report.study), criteria, brief(report.design, 200).rstrip(".") + "."
-    )
-
-
-def _cards(report: CheckReport) -> list[Card]:
-    cards = [_verdict_card(report), _strongest_card(report)]
-    with_ceilings = [c for c in report.criteria if c.ceilings is not None]
-    if with_ceilings:
-        cards.append(_ceiling_card(with_ceilings, "next_rater", "Next rater", "accuracy of one more rater"))
-        cards.append(_ceiling_card(with_ceilings, "oracle", "Oracle", "accuracy if every pair's odds were known"))
-    return cards
 
 
 def _verdict_card(report: CheckReport) -> Card:
@@ -134,9 +133,9 @@ def _verdict_card(report: CheckReport) -> Card:
     agreeing = [c for c in report.criteria if c.agree == "yes"]
     words = Markup("{} of {}").format(fixed(len(agreeing), 0), fixed(len(report.criteria), 0))
     tastes = [f"as {c.taste}" if c.taste != "cannot tell" else "one taste or camps: cannot tell" for c in agreeing]
-    others = [f"agreement: {c.agree}" for c in report.criteria if c.agree != "yes"]
-    found = [*Counter(tastes).most_common(), *Counter(others).most_common()]
-    note = Markup("; ").join(Markup("{} in {}").format(what, fixed(n, 0)) for what, n in found)
+    without_agreement = [f"agreement: {c.agree}" for c in report.criteria if c.agree != "yes"]
+    counts = [*Counter(tastes).most_common(), *Counter(without_agreement).most_common()]
+    note = Markup("; ").join(Markup("{} in {}").format(what, fixed(n, 0)) for what, n in counts)
     return Card("Criteria on which raters agree", words, note, "clear" if agreeing else "none")
 
 
@@ -144,14 +143,14 @@ def _strongest_card(report: CheckReport) -> Card:
     best = next(iter(criteria_with_tau(report.criteria)), None)
     if best is not None:
         ends = best.statistics.intervals["mean_tau"]
-        shown = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None, DECIMALS)
-        return Card("Strongest signal, mean τ", shown, f"{best.name}. Random raters give zero.")
+        value = estimate_value((best.statistics.mean_tau, ends.low, ends.high), None, DECIMALS)
+        return Card("Strongest signal, mean τ", value, f"{best.name}. Random raters give zero.")
     paired = [(c.pair_agreement, c.name) for c in report.criteria if c.pair_agreement is not None]
     if not paired:
         return Card("Strongest signal", "–", "no criterion has two answers on one pair", "thin")
     agreement, name = max(paired, key=lambda entry: entry[0].value)
-    shown = estimate_value(agreement, None)
-    return Card("Strongest signal, agreement of two votes", shown, f"{name}. Random raters give zero.")
+    value = estimate_value(agreement, None)
+    return Card("Strongest signal, agreement of two votes", value, f"{name}. Random raters give zero.")
 
 
 def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, meaning: str) -> Card:
@@ -159,24 +158,14 @@ def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, mean
     low = min(criteria, key=lambda c: getattr(c.ceilings, f"{field}_range")[0])
     high = max(criteria, key=lambda c: getattr(c.ceilings, f"{field}_range")[1])
     if len(criteria) == 1:
-        shown = law_range(getattr(low.ceilings, f"{field}_range"))
+        value = law_range(getattr(low.ceilings, f"{field}_range"))
         note = law_range_note(getattr(low.ceilings, field))
-        return Card(f"{label} ceiling", shown, Markup("{}; {}").format(meaning, note))
-    shown = law_range((getattr(low.ceilings, f"{field}_range")[0], getattr(high.ceilings, f"{field}_range")[1]))
-    return Card(f"{label} ceiling", shown, f"{meaning}; lowest {low.name}, highest {high.name}")
+        return Card(f"{label} ceiling", value, Markup("{}; {}").format(meaning, note))
+    value = law_range((getattr(low.ceilings, f"{field}_range")[0], getattr(high.ceilings, f"{field}_range")[1]))
+    return Card(f"{label} ceiling", value, f"{meaning}; lowest {low.name}, highest {high.name}")
 
 
-def _notes(report: CheckReport) -> list[str]:
-    notes = [
-        Markup("Intervals in brackets are at the {} level. Each number of this page carries its path in the JSON of "
-               "the same check.").format(level_words(report))
-    ]  # fmt: skip
-    return [*([SIMULATED] if report.simulated else []), *notes]
-
-
-# --------------------------------------------------------------------------------------------------
-# How good can a model get against this panel? Ceilings to quote, ceilings of papers, and buckets.
-# --------------------------------------------------------------------------------------------------
+# -- ceilings ----------------------------------------------------------------------------------------------------------
 
 MOST_SPLIT_ROWS = 200
 MOST_DRAWN = 20
@@ -207,7 +196,15 @@ def ceiling_section(report: CheckReport) -> Section | None:
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(join_names(missing)), "thin")] if missing else []
     figure = [_ceiling_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
-    blocks = [quote, *figure, _quoted_table(report, criteria), _paper_table(report, criteria), *absent]
+    columns = [Column("name", "Criterion")]
+    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
+    rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
+    caption = Markup(
+        "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
+        "vote; the cap is not a bound: an oracle may exceed it."
+    ).format(level_words(report))
+    paper_table = Table(columns, rows, caption)
+    blocks = [quote, *figure, _quoted_table(report, criteria), paper_table, *absent]
     blocks += _study_table(report)
     return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
 
@@ -257,99 +254,84 @@ def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
     return Cell(law_range(getattr(ceilings, f"{field}_range")), figure.method, law_range_note(figure))
 
 
-def _paper_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
-    columns = [Column("name", "Criterion")]
-    columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
-    rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
-    caption = Markup(
-        "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
-        "vote; the cap is not a bound: an oracle may exceed it."
-    ).format(level_words(report))
-    return Table(columns, rows, caption)
-
-
 def _study_table(report: CheckReport) -> list[Block]:
     """One row for the whole study."""
-    one = report.together
-    if one is None:
+    ceilings = report.together
+    if ceilings is None:
         return []
     names = {c.criterion: c.name for c in report.criteria}
     columns = [Column("pairs", "Pairs", "count")]
     columns += [Column("next_rater", "Next rater"), Column("oracle", "Oracle")]
     columns += [Column(name, PAPER_CEILINGS[name][0], "estimate") for name in ("panel", "leave_one_out", "cap")]
-    columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(one.pooled.buckets)]
-    shares = {f"b{n}": share for n, share in enumerate(one.pooled.buckets.values())}
-    row = {name: getattr(one.pooled, name) for name in ("pairs", "panel", "leave_one_out", "cap")}
-    row |= {field: _range_cell(one.pooled, field) for field in QUOTED_CEILINGS}
+    columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(ceilings.pooled.buckets)]
+    shares = {f"b{n}": share for n, share in enumerate(ceilings.pooled.buckets.values())}
+    row = {name: getattr(ceilings.pooled, name) for name in ("pairs", "panel", "leave_one_out", "cap")}
+    row |= {field: _range_cell(ceilings.pooled, field) for field in QUOTED_CEILINGS}
     caption = Markup(
         "The whole study: all pairs of {} together, with {} intervals. The mean panel over criteria is {}, from "
         "{} ({}) to {} ({})."
     ).format(
-        count_noun(one.criteria, "criterion", "criteria"), level_words(report), fixed(one.mean_panel),
-        fixed(one.lowest_panel), names.get(one.lowest, one.lowest), fixed(one.highest_panel),
-        names.get(one.highest, one.highest),
+        count_noun(ceilings.criteria, "criterion", "criteria"), level_words(report), fixed(ceilings.mean_panel),
+        fixed(ceilings.lowest_panel), names.get(ceilings.lowest, ceilings.lowest), fixed(ceilings.highest_panel),
+        names.get(ceilings.highest, ceilings.highest),
     )  # fmt: skip
     return [Table(columns, [row | shares], caption, sortable=False)]
 
 
 def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[Block]:
     """The panel size most criteria have as a chart and a table; other sizes as one list."""
-    found = {c.name: _splits(c) for c in criteria}
-    sizes = [size for splits in found.values() for size in {larger + rest for larger, rest in splits}]
+    splits_of = {c.name: _splits(c) for c in criteria}
+    sizes = [size for splits in splits_of.values() for size in {larger + rest for larger, rest in splits}]
     if not sizes:
         return []
     main = max(sizes, key=lambda size: (sizes.count(size), size))
-    shown = {name: splits for name, splits in found.items() if any(sum(split) == main for split in splits)}
-    columns = sorted({split for splits in shown.values() for split in splits if sum(split) == main}, reverse=True)
-    others = [(name, split, figure) for name, splits in found.items() for split, figure in splits.items()
-              if sum(split) != main]  # fmt: skip
-    return [_bucket_figure(report, shown, columns), _bucket_table(report, shown, columns), *_other_sizes(others)]
+    main_splits = {name: splits for name, splits in splits_of.items() if any(sum(split) == main for split in splits)}
+    columns = sorted({split for splits in main_splits.values() for split in splits if sum(split) == main}, reverse=True)
+    bars = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()]
+    # The folded binomial of this panel size, from any shape that has it.
+    nulls = [s.pmax_null for c in report.criteria for s in c.shapes if s.raters == main]
+    null = next((list(reversed(shares)) for shares in nulls if len(shares) == len(columns)), None)
+    drawing = charts.bucket_bar(bars, list(map(_split_words, columns)), null, title="Item pairs by split of the panel")
+    rows = [
+        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
+        for name, splits in main_splits.items()
+    ]
+    heads = [Column(str(i), _split_words(split), "estimate") for i, split in enumerate(columns)]
+    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
+    other_splits = [
+        (name, split, share)
+        for name, splits in splits_of.items()
+        for split, share in splits.items()
+        if sum(split) != main
+    ]
+    return [
+        Chart(drawing, "How often panels were of one mind."),
+        Table([Column("name", "Criterion"), *heads], rows, caption),
+        *_other_sizes(other_splits),
+    ]
 
 
 def _splits(c: CriterionFigures) -> dict[Split, Estimate]:
     """Buckets by (larger, smaller) camp, read off their names: '4-1', or '4-1 of 5' where panels differ in size."""
     assert c.ceilings is not None
-    found = {}
+    splits = {}
     for name, figure in c.ceilings.buckets.items():
         camps = re.match(r"(\d+)-(\d+)", name)
         if camps:
-            found[int(camps[1]), int(camps[2])] = figure
-    return found
-
-
-def _bucket_figure(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Chart:
-    rows = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in shown.items()]
-    null = _null_shares(report, sum(columns[0]), len(columns))
-    drawing = charts.bucket_bar(rows, list(map(_split_words, columns)), null, title="Item pairs by split of the panel")
-    return Chart(drawing, "How often panels were of one mind.")
-
-
-def _bucket_table(report: CheckReport, shown: dict[str, dict[Split, Estimate]], columns: Sequence[Split]) -> Table:
-    rows = [
-        {"name": name, **{str(i): Cell(splits.get(s), "" if s in splits else NO_PAIR) for i, s in enumerate(columns)}}
-        for name, splits in shown.items()
-    ]
-    heads = [Column(str(i), _split_words(split), "estimate") for i, split in enumerate(columns)]
-    caption = Markup("Share of item pairs by split of the panel, with {} intervals.").format(level_words(report))
-    return Table([Column("name", "Criterion"), *heads], rows, caption)
+            splits[int(camps[1]), int(camps[2])] = figure
+    return splits
 
 
 def _split_words(split: Split) -> str:
     return f"{split[0]}–{split[1]}"
 
 
-def _null_shares(report: CheckReport, size: int, buckets: int) -> list[float] | None:
-    """The folded binomial of a panel size, from any shape that has it."""
-    shapes = [s for c in report.criteria for s in c.shapes if s.raters == size and len(s.pmax_null) == buckets]
-    return list(reversed(shapes[0].pmax_null)) if shapes else None
-
-
-def _other_sizes(others: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
-    if not others:
+def _other_sizes(splits: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
+    if not splits:
         return []
     rows = [
         {"name": name, "size": f"{sum(split)} raters", "split": _split_words(split), "share": figure}
-        for name, split, figure in others[:MOST_SPLIT_ROWS]
+        for name, split, figure in splits[:MOST_SPLIT_ROWS]
     ]
     columns = [
         Column("name", "Criterion"),
@@ -357,14 +339,12 @@ def _other_sizes(others: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
         Column("split", "Split"),
         Column("share", "Share", "estimate"),
     ]
-    left = len(others) - len(rows)
+    left = len(splits) - len(rows)
     more = Markup(" {} in the JSON.").format(count_noun(left, "more row")) if left else Markup("")
     return [Table(columns, rows, "Other panel sizes; shares among the pairs with that number of raters." + more)]
 
 
-# --------------------------------------------------------------------------------------------------
-# What was judged and what was done about it; how the numbers were made.
-# --------------------------------------------------------------------------------------------------
+# -- data and method ---------------------------------------------------------------------------------------------------
 
 MADE_BY_TIE_BREAK = (
     " Made by tie-break: the mean τ that breaking ties alike for every rater makes of shuffled answers, with no "
@@ -398,32 +378,25 @@ def data_section(report: CheckReport) -> Section:
     columns = [
         Column("name", "Criterion"),
         *([Column("cohort", "Cohort")] if any(c.cohort for c in report.criteria) else []),
-        Column("protocol", "Answers"),
-        Column("prompts", "Prompts", "count"),
-        Column("judgments", "Judgments", "count"),
-        Column("tie_rate", "Tied pairs", "percent", hint="Share of item pairs that a rater left tied"),
+        *columns_of(CriterionFigures, "protocol", "prompts", "judgments", "tie_rate"),
         *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
     ]
-    rows = [_data_row(c) for c in report.criteria]
+    rows = []
+    for c in report.criteria:
+        row = {name: getattr(c, name) for name in ("name", "protocol", "prompts", "judgments", "tie_rate")}
+        why = "" if c.tie_control is not None else "ties were not broken alike for all raters"
+        rows.append(row | {"cohort": cohort_name(c), "control": Cell(c.tie_control, why)})
     caption = "Answers by criterion." + (MADE_BY_TIE_BREAK if stable else "")
     blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
     return Section("Data", blocks, "What was judged.")
 
 
-def _data_row(c: CriterionFigures) -> dict[str, object]:
-    control = Cell(c.tie_control, "" if c.tie_control is not None else "ties were not broken alike for all raters")
-    return {
-        "name": c.name, "cohort": cohort_name(c), "protocol": c.protocol, "prompts": c.prompts,
-        "judgments": c.judgments, "tie_rate": c.tie_rate, "control": control,
-    }  # fmt: skip
-
-
 def policy_table(report: CheckReport) -> list[Table]:
     """Each policy once, with the criteria it was applied to."""
-    told = group_by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
-    if not told:
+    policies = group_by_reason((c.name, policy) for c in report.criteria for policy in c.policies)
+    if not policies:
         return []
-    rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in told]
+    rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in policies]
     several = len(report.criteria) > 1
     columns = [Column("policy", "Policy"), *([Column("criteria", "Criteria")] if several else [])]
     return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
@@ -435,46 +408,43 @@ def _criteria_words(names: list[str], report: CheckReport) -> Markup:
 
 def method_section(report: CheckReport) -> Section:
     """How to read the tests, and the law behind each."""
-    laws = _laws(report)
     seed = report.signature.seed
-    told = Markup("Intervals are at the {} level, from whole prompts drawn again.").format(level_words(report))
+    words = Markup("Intervals are at the {} level, from whole prompts drawn again.").format(level_words(report))
     if seed is not None:
-        told += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
+        words += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
     return Section(
         "Method",
-        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(told), *laws],
+        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(words), *_laws(report)],
         "How the numbers were made.",
     )
 
 
 def _laws(report: CheckReport) -> list[Block]:
     """Statistics by criterion and test, then each law once with the criteria it was used for."""
-    made = [(c, t) for c in report.criteria for t in c.tests if t.refused is None]
-    if not made:
+    tests = [(c, t) for c in report.criteria for t in c.tests if t.refused is None]
+    if not tests:
         return [Note("No test could be made.", "thin")]
-    used = [name for name in TESTS if any(t.name == name for _, t in made)]
+    used = [name for name in TESTS if any(t.name == name for _, t in tests)]
     rows = []
-    for c in dict.fromkeys(c.name for c, _ in made):
-        rows.append({"name": c, **{name: Cell(None, "not tested") for name in used}})
-        rows[-1] |= {t.name: Cell(t.statistic, t.law or "", _n_words(t)) for other, t in made if other.name == c}
+    for criterion in dict.fromkeys(c.name for c, _ in tests):
+        row: dict[str, object] = {"name": criterion, **{name: Cell(None, "not tested") for name in used}}
+        for test in [t for c, t in tests if c.name == criterion]:
+            under = Markup("")
+            if test.n is not None:
+                under = Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))
+            row[test.name] = Cell(test.statistic, test.law or "", under)
+        rows.append(row)
     columns = [
         Column("name", "Criterion"),
         *(Column(name, TESTS[name], "number", STATISTIC_DECIMALS[name]) for name in used),
     ]
-    return [Table(columns, rows, "Test statistics, and below each the n it rests on."), _law_table(report)]
-
-
-def _n_words(test: TestFigures) -> Markup:
-    if test.n is None:
-        return Markup("")
-    return Markup("n {}").format(count_noun(test.n, test.unit) if test.unit else fixed(test.n, 0))
-
-
-def _law_table(report: CheckReport) -> Table:
     laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]
     laws += [(c.name, f"Factions: {c.factions.law}") for c in report.criteria if c.factions and c.factions.law]
-    rows = [
+    law_rows = [
         {"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in group_by_reason(laws)
     ]
-    columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
-    return Table(columns, rows, "The law each test was compared with.", sortable=False)
+    law_columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
+    return [
+        Table(columns, rows, "Test statistics, and below each the n it rests on."),
+        Table(law_columns, law_rows, "The law each test was compared with.", sortable=False),
+    ]

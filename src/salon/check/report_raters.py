@@ -1,22 +1,18 @@
-"""Who agrees with whom, which raters stand out, and whether they form factions."""
+"""The sections on raters, factions, flags and protocols of a check report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-
 from markupsafe import Markup
 
-from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
 from salon.check.report_signal import holm_line
 from salon.check.results import (
+    FLAGS_NOT_RANKED,
     CheckReport,
-    CriterionFigures,
-    FactionFigures,
     FlagFigures,
     ProtocolFigures,
-    ProtocolRow,
     RaterAgreement,
     RaterSummary,
+    unranked_flags,
 )
 from salon.report import (
     SMALL,
@@ -32,6 +28,7 @@ from salon.report import (
     Section,
     Table,
     charts,
+    columns_of,
     estimate_value,
     numbers,
 )
@@ -56,18 +53,8 @@ SHORT_LABEL = 66.0
 MOST_CELLS = 6000
 """Cells drawn over all maps: about two megabytes of page."""
 MOST_ROWS = 200
-RATER_COLUMNS = (
-    Column("kind", "Kind"),
-    Column("cohort", "Cohort"),
-    Column("judgments", "Judgments", "count"),
-    Column("mean_tau", "τ to the rest", "estimate", hint="Mean Kendall tau to the other raters"),
-    Column("left_rate", "Left wins", "estimate", hint="Share of decided comparisons won by the left item"),
-    Column("tie_rate", "Ties", "percent"),
-    Column("repeat_agreement", "Repeats agree", "estimate", hint="Same answer when asked again"),
-    Column("intransitive", "Intransitive", "estimate", hint="Share of own triples that are intransitive"),
-    Column("median_seconds", "Median time", "duration"),
-    Column("longest_run", "Longest run", "count", hint="Longest run of the same side or value"),
-    Column("extreme_share", "Extremes", "percent", hint="Share of ratings at the ends of the scale"),
+RATER_COLUMNS = columns_of(
+    RaterSummary, *(name for name in RaterSummary.model_fields if name not in ("rater", "flags"))
 )
 ALWAYS_SHOWN = ("judgments", "mean_tau")
 """Columns that stay even when no rater has a value."""
@@ -84,15 +71,26 @@ def rater_section(report: CheckReport) -> Section:
 def _rater_table(report: CheckReport) -> list[Block]:
     if not report.raters:
         return []
-    shown, left = _rows_to_show(report.raters)
-    known = [
+    raters = list(report.raters)
+    if len(raters) > MOST_ROWS:
+        raters = sorted(raters, key=lambda r: (not r.flags, -r.judgments))[:MOST_ROWS]
+    left = len(report.raters) - len(raters)
+    with_values = [
         c for c in RATER_COLUMNS if c.path in ALWAYS_SHOWN or any(getattr(r, c.path) is not None for r in report.raters)
     ]
-    absent = [c.header.lower() for c in RATER_COLUMNS if c not in known and c.kind != "text"]
+    absent = [c.header.lower() for c in RATER_COLUMNS if c not in with_values and c.kind != "text"]
     kinds = {r.kind for r in report.raters}
-    known = [c for c in known if c.path != "kind" or len(kinds) > 1]
-    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *known]
-    rows = [_rater_row(r) for r in shown]
+    with_values = [c for c in with_values if c.path != "kind" or len(kinds) > 1]
+    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *with_values]
+    rows = []
+    for rater in raters:
+        row: dict[str, object] = {}
+        for column in RATER_COLUMNS:
+            value = getattr(rater, column.path)
+            row[column.path] = Cell(value, "no answers of this rater to compute it from" if value is None else "")
+        row |= {"rater": brief(rater.rater, RATER_NAME), "cohort": brief(rater.cohort or "–", RATER_NAME)}
+        row |= {"kind": rater.kind, "flags": [Badge(brief(flag), "alert") for flag in rater.flags]}
+        rows.append(row)
     who = f" Every rater is a {brief(kinds.pop(), RATER_NAME)}." if len(kinds) == 1 else ""
     caption = Markup("Raters over the whole study, with {} intervals.{}").format(level_words(report), who)
     caption += Markup(" A flag asks for a look, not for removal.")
@@ -105,31 +103,19 @@ def _rater_table(report: CheckReport) -> list[Block]:
     return [Table(columns, rows, caption)]
 
 
-def _rows_to_show(raters: Sequence[RaterSummary]) -> tuple[list[RaterSummary], int]:
-    """All raters, or the flagged and then the most active where there are too many to read."""
-    if len(raters) <= MOST_ROWS:
-        return list(raters), 0
-    ranked = sorted(raters, key=lambda r: (not r.flags, -r.judgments))
-    return ranked[:MOST_ROWS], len(raters) - MOST_ROWS
-
-
-def _rater_row(rater: RaterSummary) -> dict[str, object]:
-    cells: dict[str, object] = {c.path: Cell(getattr(rater, c.path), _why_none(rater, c)) for c in RATER_COLUMNS}
-    cells |= {"kind": rater.kind, "cohort": brief(rater.cohort or "–", RATER_NAME)}
-    return {
-        "rater": brief(rater.rater, RATER_NAME),
-        **cells,
-        "flags": [Badge(brief(flag), "alert") for flag in rater.flags],
-    }
-
-
-def _why_none(rater: RaterSummary, column: Column) -> str:
-    return "" if getattr(rater, column.path) is not None else "no answers of this rater to compute it from"
-
-
 def _coefficients(report: CheckReport) -> list[Block]:
     """Alpha, W and the ends of the agreement matrix by criterion."""
-    rows = [_coefficient_row(c) for c in report.criteria if c.alpha or c.mean_W or c.raters]
+    rows = [
+        {
+            "name": c.name,
+            "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
+            "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
+            "most": _pair_words(c.raters, "most_agreeing"),
+            "least": _pair_words(c.raters, "least_agreeing"),
+        }
+        for c in report.criteria
+        if c.alpha or c.mean_W or c.raters
+    ]
     if not rows:
         return []
     columns = [
@@ -143,16 +129,6 @@ def _coefficients(report: CheckReport) -> list[Block]:
         level_words(report)
     )
     return [Table(columns, rows, caption)]
-
-
-def _coefficient_row(c: CriterionFigures) -> dict[str, object]:
-    return {
-        "name": c.name,
-        "alpha": Cell(c.alpha, "" if c.alpha else "too few items with two answers"),
-        "mean_W": Cell(c.mean_W, "" if c.mean_W else "needs complete orders of at least two raters"),
-        "most": _pair_words(c.raters, "most_agreeing"),
-        "least": _pair_words(c.raters, "least_agreeing"),
-    }
 
 
 def _pair_words(figures: RaterAgreement | None, end: str) -> Cell:
@@ -170,26 +146,27 @@ def _maps(report: CheckReport) -> list[Block]:
     panels = [(c.name, c.raters) for c in report.criteria if c.raters is not None and len(c.raters.raters) > 1]
     if not panels:
         return []
-    limit = _largest(raters for _, raters in panels)
-    drawn: list[tuple[str, RaterAgreement]] = []
+    values = [abs(tau) for _, raters in panels for row in raters.tau for tau in row if tau is not None]
+    limit = max(values, default=1.0) or 1.0
+    panels_drawn: list[tuple[str, RaterAgreement]] = []
     left: list[str] = []
     cells = 0
     for name, raters in panels:
         cells += len(raters.raters) ** 2 * (1 if _fits_small(raters) else 2)
-        if not drawn or cells <= MOST_CELLS:
-            drawn.append((name, raters))
+        if not panels_drawn or cells <= MOST_CELLS:
+            panels_drawn.append((name, raters))
         else:
             left.append(name)
-    fitting = [(name, raters) for name, raters in drawn if _fits_small(raters)]
+    fitting = [(name, raters) for name, raters in panels_drawn if _fits_small(raters)]
     starts = {_short_names(raters)[1] for _, raters in fitting}
     shared = starts.pop() if len(starts) == 1 else ""
     small = [_map(name, raters, limit, SMALL, shared) for name, raters in fitting]
-    wide = [_map(name, raters, limit, WIDE) for name, raters in drawn if not _fits_small(raters)]
-    told = (
+    wide = [_map(name, raters, limit, WIDE) for name, raters in panels_drawn if not _fits_small(raters)]
+    caption = (
         "Mean τ of each pair of raters over the prompts both judged. Blue: agree; orange: disagree; one scale for all."
     )
     blocks: list[Block] = [
-        *([ChartRow(small, Markup("{} {}").format(told, _start_words(shared)))] if small else []),
+        *([ChartRow(small, Markup("{} {}").format(caption, _start_words(shared)))] if small else []),
         *wide,
     ]
     if left:
@@ -204,11 +181,6 @@ def _fits_small(figures: RaterAgreement) -> bool:
     return len(names) <= SMALL_PANEL and max(map(text_width, names)) <= SHORT_LABEL
 
 
-def _largest(figures: Iterable[RaterAgreement]) -> float:
-    known = [abs(v) for f in figures for row in f.tau for v in row if v is not None]
-    return max(known, default=1.0) or 1.0
-
-
 def _short_names(figures: RaterAgreement) -> tuple[list[str], str]:
     return without_shared_start([brief(name, RATER_NAME) for name in figures.raters])
 
@@ -217,14 +189,14 @@ def _start_words(start: str) -> Markup:
     return Markup("Names start with {}.").format(start) if start else Markup("")
 
 
-def _map(name: str, figures: RaterAgreement, limit: float, width: int, told: str = "") -> Chart:
-    """`told` is the start of names that the caption of all maps tells."""
+def _map(name: str, figures: RaterAgreement, limit: float, width: int, shared_start: str = "") -> Chart:
+    """`shared_start` is the start of names that the caption of all maps gives."""
     names, start = _short_names(figures)
     drawing = charts.heat_map(
         figures.tau, names, names, n=figures.prompts, error=figures.error, title=f"Agreement of raters on {name}",
         limit=limit, value_name="mean τ", key=width == WIDE or len(names) > NUMBERED, width=width,
     )  # fmt: skip
-    words = _start_words(start if start != told else "")
+    words = _start_words(start if start != shared_start else "")
     if figures.left_out:
         words += Markup(" {} left out.").format(count_noun(figures.left_out, "less active rater"))
     return Chart(drawing, words, name)
@@ -261,7 +233,19 @@ def faction_section(report: CheckReport) -> Section | None:
         Column("gap", "Gap", "estimate", hint="Least under one order minus τ between; above 0 speaks for camps"),
         Column("split", "Camps, or why they cannot be told"),
     ]
-    rows = [{"name": name, **_faction_cells(factions)} for name, factions in tested]
+    rows = []
+    for name, factions in tested:
+        why = factions.refused or "not computed"
+        row: dict[str, object] = {"name": name}
+        for field in ("p", "power", "between", "least", "gap"):
+            value = getattr(factions, field)
+            row[field] = Cell(value, "" if value is not None else why)
+        if factions.p is not None and factions.p_holm is not None:
+            row["p"] = Cell(factions.p, factions.law or "", holm_line(factions.p_holm))
+        row["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
+        sides = [join_names(map(unbroken_name, side)) for side in factions.split or ()]
+        row["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
+        rows.append(row)
     caption = Markup(
         "The two best camps, on prompts that did not choose them, with {} intervals. Camps are named where the gap is "
         "significant."
@@ -274,23 +258,7 @@ def faction_section(report: CheckReport) -> Section | None:
     return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or camps?")
 
 
-def _faction_cells(factions: FactionFigures) -> dict[str, object]:
-    why = factions.refused or "not computed"
-    cells: dict[str, object] = {
-        name: Cell(getattr(factions, name), "" if getattr(factions, name) is not None else why)
-        for name in ("p", "power", "between", "least", "gap")
-    }
-    cells["within"] = Markup(" / ").join(map(fixed, factions.within)) if factions.within else Cell(None, why)
-    if factions.p is not None and factions.p_holm is not None:
-        cells["p"] = Cell(factions.p, factions.law or "", holm_line(factions.p_holm))
-    sides = [join_names(map(unbroken_name, side)) for side in factions.split or ()]
-    cells["split"] = Markup(" | ").join(sides) if sides else f"Cannot tell: {why}" if factions.refused else "none"
-    return cells
-
-
-# --------------------------------------------------------------------------------------------------
-# Ordinal flags, and two protocols side by side.
-# --------------------------------------------------------------------------------------------------
+# -- flags and protocols -----------------------------------------------------------------------------------------------
 
 MOST_FLAG_RATERS = 60
 MOST_SPLITS = 12
@@ -307,60 +275,47 @@ def flag_section(report: CheckReport) -> Section | None:
 
 def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     name = brief(flag.name) + (f" ({brief(flag.cohort, 24)})" if flag.cohort else "")
-    blocks: list[Block] = [_prevalence(flag, name), _levels(flag, name, report)]
-    if flag.positive_rate:
-        blocks.append(_rater_rates(flag, name))
-    if flag.splits:
-        ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
-        drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
-        left = len(ranked) - MOST_SPLITS
-        more = Markup(" {} in the JSON.").format(count_noun(left, "rarer split")) if left > 0 else Markup("")
-        told = Markup("Share of items whose raters use exactly these levels.") + more
-        blocks.append(Chart(drawing, told, f"{name}: splits"))
-    return blocks
-
-
-def _prevalence(flag: FlagFigures, name: str) -> Chart:
-    """Worst level first and darkest."""
-    shares = [share.value for share in reversed(flag.shares)]
+    shares = [share.value for share in reversed(flag.shares)]  # worst level first and darkest
     labels = [brief(label, 24) for label in reversed(flag.labels)]
-    drawing = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
-    told = Markup("{} on {}. ").format(count_noun(flag.answers, "answer"), count_noun(flag.items, "item"))
-    return Chart(drawing, told + _agreement(flag), name)
-
-
-def _levels(flag: FlagFigures, name: str, report: CheckReport) -> Table:
+    bars = charts.bucket_bar([("all answers", shares)], labels, title=f"{name}: share of each level")
+    words = Markup(
+        "{} on {}. Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}."
+    ).format(
+        count_noun(flag.answers, "answer"),
+        count_noun(flag.items, "item"),
+        estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers",
+        estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ",
+        fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2),
+    )
     rows = [
         {"level": level, "label": brief(label, RATER_NAME), "share": share}
         for level, label, share in zip(flag.levels, flag.labels, flag.shares)
     ]
     columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
-    caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
-    return Table(columns, rows, caption, sortable=False)
-
-
-def _agreement(flag: FlagFigures) -> Markup:
-    alpha = estimate_value(flag.alpha, None) if flag.alpha else "not given, too few answers"
-    kappa = estimate_value(flag.kappa, None) if flag.kappa else "not given, numbers of answers differ"
-    start = fixed(flag.positive_from, 0 if float(flag.positive_from).is_integer() else 2)
-    return Markup("Krippendorff's α, ordinal: {}. Fleiss κ: {}. Positive means a level of at least {}.").format(
-        alpha, kappa, start
-    )
-
-
-def _rater_rates(flag: FlagFigures, name: str) -> Table:
-    rows = [
-        {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
-        for rater, rate in list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
-    ]
-    columns = [
-        Column("rater", "Rater"),
-        Column("positive", "Positive", "percent"),
-        Column("top", "Worst level", "percent"),
-    ]
-    left = len(flag.positive_rate) - len(rows)
-    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
-    return Table(columns, rows, Markup("{}: each rater's share of flags.").format(name) + more)
+    level_caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
+    blocks: list[Block] = [Chart(bars, words, name), Table(columns, rows, level_caption, sortable=False)]
+    if flag.positive_rate:
+        raters = list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
+        rates = [
+            {"rater": brief(rater, RATER_NAME), "positive": rate, "top": flag.top_rate.get(rater)}
+            for rater, rate in raters
+        ]
+        heads = [
+            Column("rater", "Rater"),
+            Column("positive", "Positive", "percent"),
+            Column("top", "Worst level", "percent"),
+        ]
+        hidden = len(flag.positive_rate) - len(rates)
+        rest = Markup(" {} are in the JSON.").format(count_noun(hidden, "more rater")) if hidden else ""
+        blocks.append(Table(heads, rates, Markup("{}: each rater's share of flags.").format(name) + rest))
+    if flag.splits:
+        ranked = sorted(((brief(levels), share) for levels, share in flag.splits.items()), key=lambda pair: -pair[1])
+        drawing = charts.bar_list(ranked[:MOST_SPLITS], title=f"{name}: levels used on one item", percent=True)
+        left = len(ranked) - MOST_SPLITS
+        more = Markup(" {} in the JSON.").format(count_noun(left, "rarer split")) if left > 0 else Markup("")
+        caption = Markup("Share of items whose raters use exactly these levels.") + more
+        blocks.append(Chart(drawing, caption, f"{name}: splits"))
+    return blocks
 
 
 def protocol_section(report: CheckReport) -> Section | None:
@@ -370,7 +325,30 @@ def protocol_section(report: CheckReport) -> Section | None:
     together = [] if report.protocols_together is None else [report.protocols_together]
     blocks: list[Block] = [_protocol(figures, report) for figures in (*together, *report.protocols)]
     if report.protocol_raters:
-        blocks.append(_protocol_raters(report))
+        rows = [
+            {
+                "rater": brief(rater.rater, RATER_NAME), "mean": rater.mean_rating, "extreme": rater.extreme_share,
+                "left": rater.left_rate, "tie": rater.tie_rate,
+                "compared": rater.to_consensus[0], "rated": rater.to_consensus[1],
+                "compared_away": rater.displacement[0], "rated_away": rater.displacement[1],
+            }
+            for rater in report.protocol_raters[:MOST_FLAG_RATERS]
+        ]  # fmt: skip
+        columns = [
+            Column("rater", "Rater"),
+            Column("mean", "Mean rating", "number", 2),
+            Column("extreme", "Extreme ratings", "percent"),
+            Column("left", "Left wins", "percent"),
+            Column("tie", "Ties", "percent"),
+            Column("compared", "Spearman to consensus, comparisons", "number", 3),
+            Column("rated", "Spearman to consensus, ratings", "number", 3),
+            Column("compared_away", "Rank displacement, comparisons", "number", 2),
+            Column("rated_away", "Rank displacement, ratings", "number", 2),
+        ]
+        left = len(report.protocol_raters) - len(rows)
+        more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
+        caption = Markup("How each rater used the two protocols, over the matched criteria.") + more
+        blocks.append(Table(columns, rows, caption))
     blocks.append(Note(PROTOCOL_NOTE, "plain"))
     return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
 
@@ -389,8 +367,8 @@ SIDES = ("comparisons", "ratings", "difference")
 
 
 def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
-    found = [getattr(row, side) for row in figures.rows for side in SIDES]
-    places = numbers.common_decimals((one.low, one.high) for one in found if one is not None)
+    estimates = [getattr(row, side) for row in figures.rows for side in SIDES]
+    places = numbers.common_decimals((estimate.low, estimate.high) for estimate in estimates if estimate is not None)
     columns = [
         Column("name", "Diagnostic"),
         *(Column(side, side.capitalize(), "estimate", places) for side in SIDES),
@@ -404,41 +382,11 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
         count_noun(figures.raters, "rater") + Markup(" a group"),
         level_words(report),
     )
-    return Table(columns, [_protocol_row(row) for row in figures.rows], caption, sortable=False)
-
-
-def _protocol_row(row: ProtocolRow) -> dict[str, object]:
-    why = row.note or "not defined for this protocol"
-    sides = {side: getattr(row, side) for side in SIDES}
-    return {
-        "name": Cell(brief(row.name), under=brief(row.note, 200) if row.note else ""),
-        **{side: Cell(figure, "" if figure else why) for side, figure in sides.items()},
-        "ahead": Cell(row.ahead, "" if row.ahead is not None else why),
-        "groups": row.groups,
-    }
-
-
-def _protocol_raters(report: CheckReport) -> Table:
-    rows = [
-        {
-            "rater": brief(one.rater, RATER_NAME), "mean": one.mean_rating, "extreme": one.extreme_share,
-            "left": one.left_rate, "tie": one.tie_rate,
-            "compared": one.to_consensus[0], "rated": one.to_consensus[1],
-            "compared_away": one.displacement[0], "rated_away": one.displacement[1],
-        }
-        for one in report.protocol_raters[:MOST_FLAG_RATERS]
-    ]  # fmt: skip
-    columns = [
-        Column("rater", "Rater"),
-        Column("mean", "Mean rating", "number", 2),
-        Column("extreme", "Extreme ratings", "percent"),
-        Column("left", "Left wins", "percent"),
-        Column("tie", "Ties", "percent"),
-        Column("compared", "Spearman to consensus, comparisons", "number", 3),
-        Column("rated", "Spearman to consensus, ratings", "number", 3),
-        Column("compared_away", "Rank displacement, comparisons", "number", 2),
-        Column("rated_away", "Rank displacement, ratings", "number", 2),
-    ]
-    left = len(report.protocol_raters) - len(rows)
-    more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
-    return Table(columns, rows, Markup("How each rater used the two protocols, over the matched criteria.") + more)
+    rows = []
+    for row in figures.rows:
+        why = row.note or "not defined for this protocol"
+        cells: dict[str, object] = {side: Cell(v := getattr(row, side), "" if v else why) for side in SIDES}
+        cells["name"] = Cell(brief(row.name), under=brief(row.note, 200) if row.note else "")
+        cells["ahead"] = Cell(row.ahead, "" if row.ahead is not None else why)
+        rows.append(cells | {"groups": row.groups})
+    return Table(columns, rows, caption, sortable=False)

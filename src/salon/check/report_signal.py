@@ -1,4 +1,7 @@
-"""What the sections of a check report share: names told apart, cohort colours, verdicts as badges."""
+"""The sections on signal of a check report: statistics, tests, histograms and cycles; and what all sections share.
+
+Shared are distinct criterion names, a color for each cohort, and verdicts as badges.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,6 @@ from salon.check.results import (
     MAIN,
     STATISTICS,
     Agree,
-    AnchorFigures,
     CheckReport,
     CriterionFigures,
     ShapeFigures,
@@ -119,9 +121,9 @@ def badge(criterion: CriterionFigures) -> Badge:
 
 def statistic_with_interval(statistics: Statistics, name: str) -> Triple | None:
     """A statistic with its interval, or None where there is none."""
-    found = getattr(statistics, name)
+    value = getattr(statistics, name)
     ends = statistics.intervals.get(name)
-    return None if found is None else (found, ends.low if ends else None, ends.high if ends else None)
+    return None if value is None else (value, ends.low if ends else None, ends.high if ends else None)
 
 
 def holm_line(p: float | None) -> Markup:
@@ -139,9 +141,7 @@ def criteria_with_tau(criteria: Sequence[CriterionFigures]) -> list[CriterionFig
     return [c for c in criteria if c.statistics.mean_tau is not None]
 
 
-# --------------------------------------------------------------------------------------------------
-# Agreement against random raters: the statistics, their tests, their distributions, and cycles.
-# --------------------------------------------------------------------------------------------------
+# -- statistics and tests ----------------------------------------------------------------------------------------------
 
 TESTS = {"agreement": "Agreement", "pairs": "Pairs", "T": "T", "p_max": "p max", "cycle": "Cycles"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
@@ -154,20 +154,27 @@ DEPENDENT = (
 
 def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
     """Criteria ordered by signal, then the four statistics and the tests behind them."""
+    both_tested = any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
     blocks = [
         _order_figure(report, cohorts),
         _statistics_table(report),
         _votes_table(report),
         _tests_table(report),
         _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent.") if _has_both_tests(report) else None,
+        Note(DEPENDENT, "open", "Not independent.") if both_tested else None,
         _anchor_table(report),
     ]
     return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
 
 
 def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
-    rows = [(c.name, *shown, cohorts.group(c)) for c in report.criteria if (shown := _headline(c)) is not None]
+    rows = []
+    for c in report.criteria:  # mean tau, or the agreement of two votes where no complete orders exist
+        tau, votes = statistic_with_interval(c.statistics, "mean_tau"), c.pair_agreement
+        if tau is not None:
+            rows.append((c.name, *tau, cohorts.group(c)))
+        elif votes is not None:
+            rows.append((c.name, votes.value, votes.low, votes.high, cohorts.group(c)))
     if not rows:
         return None
     anchors = anchor_references(report, "mean_tau")
@@ -176,18 +183,12 @@ def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
         rows, zero, anchors, title="Criteria ordered by mean tau", x_label="mean τ between raters",
         null_label="random raters", groups=cohorts.groups, sort=False,
     )  # fmt: skip
-    votes = any(c.statistics.mean_tau is None for c in report.criteria)
+    without_orders = any(c.statistics.mean_tau is None for c in report.criteria)
     words = ["Criteria ordered by signal, strongest first, with {} intervals. Line: random raters."]
     words += ["Dashed: reference anchors, other domains' judgments at the same shape."] if anchors else []
-    words += ["Where there are no complete orders the dot is the agreement of two votes on a pair."] if votes else []
+    if without_orders:
+        words.append("Where there are no complete orders the dot is the agreement of two votes on a pair.")
     return Chart(drawing, Markup(" ".join(words)).format(level_words(report)))
-
-
-def _headline(c: CriterionFigures) -> tuple[float, float | None, float | None] | None:
-    """Mean tau, or the agreement of two votes where no complete orders exist: equal where both do."""
-    if c.statistics.mean_tau is not None:
-        return statistic_with_interval(c.statistics, "mean_tau")
-    return None if c.pair_agreement is None else (c.pair_agreement.value, c.pair_agreement.low, c.pair_agreement.high)
 
 
 def _statistics_table(report: CheckReport) -> Table | None:
@@ -196,10 +197,14 @@ def _statistics_table(report: CheckReport) -> Table | None:
         return None
     columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
     columns += _statistic_columns("estimate")
-    rows = [
-        {"name": c.name, "prompts": c.prompts, **{name: _statistic_cell(c, name) for name in STATISTICS}}
-        for c in criteria
-    ]
+    rows = []
+    for c in criteria:
+        row: dict[str, object] = {"name": c.name, "prompts": c.prompts}
+        for name in STATISTICS:
+            value, null = statistic_with_interval(c.statistics, name), getattr(c.null, name, None)
+            under = "" if null is None else Markup("null {}").format(fixed(null))
+            row[name] = Cell(value, "" if value is not None else why_missing(c, name), under)
+        rows.append(row)
     methods = list(dict.fromkeys(c.null.method for c in criteria if c.null is not None))
     caption = Markup(
         "The four statistics of agreement with {} bootstrap intervals over prompts, and under each what random raters "
@@ -214,13 +219,6 @@ def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
         Column(name, heading(str(field.title)), kind, 3, str(field.description).removesuffix("."))
         for name, field in STATISTICS.items()
     ]
-
-
-def _statistic_cell(c: CriterionFigures, name: str) -> Cell:
-    raw = statistic_with_interval(c.statistics, name)
-    null = None if c.null is None else getattr(c.null, name, None)
-    under = "" if null is None else Markup("null {}").format(fixed(null))
-    return Cell(raw, "" if raw is not None else why_missing(c, name), under)
 
 
 def why_missing(c: CriterionFigures, name: str) -> str:
@@ -275,16 +273,16 @@ def _tests_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
 
 
-def _has_both_tests(report: CheckReport) -> bool:
-    """Was a criterion tested on both T and p_max?"""
-    return any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
-
-
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
-    made: dict[str, TestFigures] = {t.name: t for t in c.tests}
-    cells = {name: _test_cell(made.get(name), c) for name in used}
-    cells |= {f"{name}-opposite": _opposite_cell(made.get(name), c) for name in MAIN if name in used}
-    naive = made.get("p_max")
+    tests: dict[str, TestFigures] = {t.name: t for t in c.tests}
+    cells = {name: _test_cell(tests.get(name), c) for name in used}
+    for name in set(MAIN) & set(used):  # the other side of a one-sided test
+        test, cell = tests.get(name), cells[name]
+        if test is not None and test.p_opposite is not None:
+            cells[f"{name}-opposite"] = Cell(test.p_opposite, test.law or "", holm_line(test.p_opposite_holm))
+        else:
+            cells[f"{name}-opposite"] = Cell(None, cell.why if test is None or test.p is None else "not made")
+    naive = tests.get("p_max")
     reason = (naive and naive.refused) or "not made"
     cells["naive"] = Cell(naive and naive.p_naive, "" if naive and naive.p_naive is not None else reason)
     return cells
@@ -298,22 +296,15 @@ def _test_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
     return Cell(test.p, test.law or "", holm_line(test.p_holm))
 
 
-def _opposite_cell(test: TestFigures | None, c: CriterionFigures) -> Cell:
-    """The other side of a one-sided test."""
-    if test is None or test.p_opposite is None:
-        return Cell(None, _test_cell(test, c).why if test is None or test.p is None else "not made")
-    return Cell(test.p_opposite, test.law or "", holm_line(test.p_opposite_holm))
-
-
 def _refused_note(report: CheckReport) -> Prose | None:
     """The reasons behind the dashes, for readers on paper."""
     refused = [(f"{c.name} ({TESTS[t.name]})", t.refused) for c in report.criteria for t in c.tests if t.refused]
     if not refused:
         return None
-    told = [
+    reasons = [
         Markup("{}: {}.").format(join_names(names), reason.rstrip(".")) for reason, names in group_by_reason(refused)
     ]
-    return Prose(Markup("Not tested. ") + Markup(" ").join(told))
+    return Prose(Markup("Not tested. ") + Markup(" ").join(reasons))
 
 
 def anchor_references(report: CheckReport, name: str) -> list[tuple[str, float]]:
@@ -327,8 +318,8 @@ def anchor_references(report: CheckReport, name: str) -> list[tuple[str, float]]
 
 
 def _main_shapes(report: CheckReport) -> set[tuple[int, int]]:
-    found = [main_shape(c) for c in report.criteria]
-    return {(s.items, s.raters) for s in found if s is not None}
+    shapes = [main_shape(c) for c in report.criteria]
+    return {(s.items, s.raters) for s in shapes if s is not None}
 
 
 def _anchor_table(report: CheckReport) -> Table | None:
@@ -340,7 +331,11 @@ def _anchor_table(report: CheckReport) -> Table | None:
         *_statistic_columns("number"),
         Column("source", "Source"),
     ]
-    rows = [_anchor_row(anchor) for anchor in report.anchors]
+    rows = []
+    for anchor in report.anchors:
+        row: dict[str, object] = {name: getattr(anchor, name, None) for name in STATISTICS}
+        row["shape"] = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
+        rows.append(row | {"name": brief(anchor.name), "source": brief(anchor.source, 120)})
     shapes = _main_shapes(report)
     undrawn = [brief(a.name) for a in report.anchors if (a.items, a.raters) not in shapes]
     caption = Markup("Reference anchors: other domains' judgments, cut down to a stated shape.")
@@ -351,15 +346,7 @@ def _anchor_table(report: CheckReport) -> Table | None:
     return Table(columns, rows, caption)
 
 
-def _anchor_row(anchor: AnchorFigures) -> dict[str, object]:
-    shape = Markup("{} × {}").format(fixed(anchor.items, 0), fixed(anchor.raters, 0))
-    figures = {name: getattr(anchor, name, None) for name in STATISTICS}
-    return {"name": brief(anchor.name), "shape": shape, "source": brief(anchor.source, 120), **figures}
-
-
-# --------------------------------------------------------------------------------------------------
-# Histograms of T and p_max over their nulls, and how often majorities run in circles.
-# --------------------------------------------------------------------------------------------------
+# -- histograms and cycles ---------------------------------------------------------------------------------------------
 
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""
@@ -376,25 +363,24 @@ TAIL = 0.001
 
 def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     """Histograms of T and p_max over their nulls; the largest shape is drawn, the others are listed."""
-    criteria = [c for c in report.criteria if _drawable(c)]
+    criteria = []
+    for c in report.criteria:
+        shape = main_shape(c)
+        if shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0:
+            criteria.append(c)
     if not criteria:
         return None
     axes = _axes(criteria)
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchor_medians(report, c)) for c in criteria]
     ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
-    told = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
+    caption = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
     if len(criteria) == 1:
         pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
-        blocks = [ChartRow(pair, f"{told} {SPLIT_CAPTION}", legend)]
+        blocks = [ChartRow(pair, f"{caption} {SPLIT_CAPTION}", legend)]
     else:
-        blocks = [ChartRow(ts, told, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
+        blocks = [ChartRow(ts, caption, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
     return Section("Distributions", blocks, "Every prompt counts once.")
-
-
-def _drawable(c: CriterionFigures) -> bool:
-    shape = main_shape(c)
-    return shape is not None and sum(shape.t_counts) > 0 and sum(shape.pmax_counts) > 0
 
 
 def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
@@ -414,16 +400,16 @@ def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[t
     axes = {}
     for key in dict.fromkeys(map(_shape_key, criteria)):
         shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
-        seen = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
+        values = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
         tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
-        axes[key] = (min(seen), max(seen)), max(tops)
+        axes[key] = (min(values), max(values)), max(tops)
     return axes
 
 
 def _anchor_medians(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]]:
     """Medians of the anchors at the shape that is drawn."""
-    found = [one for one in report.anchors if (one.items, one.raters) == _shape_key(c)]
-    return [(brief(one.name, 16), one.median_T) for one in found[:MOST_ANCHORS]]
+    anchors = [anchor for anchor in report.anchors if (anchor.items, anchor.raters) == _shape_key(c)]
+    return [(brief(anchor.name, 16), anchor.median_T) for anchor in anchors[:MOST_ANCHORS]]
 
 
 def _t_figure(
@@ -431,29 +417,20 @@ def _t_figure(
 ) -> Chart:
     shape = _drawn_shape(c)
     alone = len(c.shapes) == 1
+    comparable = len(shape.t_support) <= 40  # with more support points bars are merged, and shares grow
     drawing = charts.histogram_over_null(
         shape.t_support, shape.t_counts, shape.t_null, title=f"T of {c.name} over its null", tone=tone,
-        x_range=x_range, top_share=top if _comparable(shape) else None, width=SMALL,
+        x_range=x_range, top_share=top if comparable else None, width=SMALL,
         medians=(c.statistics.median_T, c.null.median_T if c.null else None) if alone else (None, None),
         references=anchors,
     )  # fmt: skip
-    return Chart(drawing, _shape_words(c), c.name)
-
-
-def _comparable(shape: ShapeFigures) -> bool:
-    """With many support points bars are merged and shares grow: each histogram then keeps its own height."""
-    return len(shape.t_support) <= 40
-
-
-def _shape_words(c: CriterionFigures) -> Markup:
-    first = _drawn_shape(c)
-    words = _shape_size(first) + Markup(". Null: {}.").format(first.null_method)
-    others = sorted((s for s in c.shapes if s is not first), key=lambda s: -s.prompts)
-    if others:
-        words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in others[:MOST_SHAPES]))
-    if len(others) > MOST_SHAPES:
-        words += Markup(" And {}.").format(count_noun(len(others) - MOST_SHAPES, "more shape"))
-    return words
+    words = _shape_size(shape) + Markup(". Null: {}.").format(shape.null_method)
+    other_shapes = sorted((s for s in c.shapes if s is not shape), key=lambda s: -s.prompts)
+    if other_shapes:
+        words += Markup(" Not drawn: {}.").format(join_names(_shape_size(s) for s in other_shapes[:MOST_SHAPES]))
+    if len(other_shapes) > MOST_SHAPES:
+        words += Markup(" And {}.").format(count_noun(len(other_shapes) - MOST_SHAPES, "more shape"))
+    return Chart(drawing, words, c.name)
 
 
 def _shape_size(shape: ShapeFigures) -> Markup:
@@ -485,11 +462,25 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     criteria = [c for c in report.criteria if c.statistics.cycle_rate is not None]
     if not criteria_with_tau(report.criteria):
         return None
-    blocks: list[Block | str] = [_cycle_figure(report, criteria, cohorts)] if criteria else []
+    blocks: list[Block | str] = []
+    if criteria:
+        rates = [(c, statistic_with_interval(c.statistics, "cycle_rate")) for c in criteria]
+        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None]
+        nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
+        same = len(set(nulls)) == 1
+        drawing = charts.dot_intervals(
+            rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
+            x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
+            row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
+        )  # fmt: skip
+        words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+            "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
+        )
+        blocks.append(Chart(drawing, words))
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
-    told = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
+    reasons = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [
-        Prose(Markup("{}: no cycle rate; {}.").format(join_names(names), why.rstrip("."))) for why, names in told
+        Prose(Markup("{}: no cycle rate; {}.").format(join_names(names), why.rstrip("."))) for why, names in reasons
     ]
     note = Note(
         "Cycles above the null point to factions. Cycles at or below it do not exclude them: two factions with little "
@@ -498,22 +489,3 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
         "Read with care.",
     )
     return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
-
-
-def _cycle_figure(report: CheckReport, criteria: Sequence[CriterionFigures], cohorts: CohortColors) -> Chart:
-    rows = [
-        (c.name, *rate, cohorts.group(c))
-        for c in criteria
-        if (rate := statistic_with_interval(c.statistics, "cycle_rate")) is not None
-    ]
-    nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
-    same = len(set(nulls)) == 1
-    drawing = charts.dot_intervals(
-        rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
-        x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
-        row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
-    )  # fmt: skip
-    words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
-        "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
-    )
-    return Chart(drawing, words)

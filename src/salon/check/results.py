@@ -1,14 +1,19 @@
-"""Everything a signal check can be told, described once: flags, help, docs and signatures read it here."""
+"""The settings of a signal check, and what it gives back: the JSON of `salon check --json` and the HTML report.
+
+Flags, help, tables, docs and signatures read titles and descriptions here. Every number that estimates something
+carries its interval, its n and how the interval was made. A number that cannot be given is None, with the reason beside
+it.
+"""
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from salon.stats.result import Estimate, Test
 from salon.study import Signature
-from salon.study.nouns import Noun
+from salon.study.nouns import Format, Noun
 
 
 class CheckSettings(Noun):
@@ -40,13 +45,6 @@ class CheckSettings(Noun):
     )
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
-
-# --------------------------------------------------------------------------------------------------
-# What a signal check gives back: the JSON of `salon check --json`, and what the HTML report prints.
-#
-# Every number that estimates something carries its interval, its n and how the interval was made. A number that
-# cannot be given is None, with the reason beside it; nothing is ever silently left out.
-# --------------------------------------------------------------------------------------------------
 
 Agree = Literal["yes", "no", "cannot tell"]
 Taste = Literal["one taste", "camps", "cannot tell"]
@@ -240,7 +238,7 @@ class CriterionFigures(Noun):
 
     criterion: str
     name: str
-    protocol: Literal["rankings", "comparisons", "ratings", "votes"]
+    protocol: Literal["rankings", "comparisons", "ratings", "votes"] = Field(title="Answers")
     cohort: str | None = None
     agree: Agree = Field(default="cannot tell", description="Do raters agree more than random raters would?")
     taste: Taste | None = Field(
@@ -261,7 +259,9 @@ class CriterionFigures(Noun):
     ceilings: CeilingFigures | None = None
     raters: RaterAgreement | None = None
     factions: FactionFigures | None = None
-    tie_rate: float = Field(description="Share of item pairs that a rater left tied.")
+    tie_rate: Annotated[float, Format("percent")] = Field(
+        title="Tied pairs", description="Share of item pairs that a rater left tied."
+    )
     tie_control: float | None = Field(
         default=None,
         description="With ties=stable: mean tau that the shared tie-break makes of shuffled answers.",
@@ -272,6 +272,13 @@ class CriterionFigures(Noun):
     def answer(self) -> str:
         """The two answers in one line."""
         return ANSWERS[self.agree, self.taste]
+
+    @property
+    def signal_strength(self) -> float:
+        """Mean tau, or the agreement of two votes where no complete orders exist; -1 where there is neither."""
+        if self.statistics.mean_tau is not None:
+            return self.statistics.mean_tau
+        return -1.0 if self.pair_agreement is None else self.pair_agreement.value
 
     @property
     def main_test(self) -> TestFigures | None:
@@ -286,14 +293,26 @@ class RaterSummary(Noun):
     kind: str
     cohort: str | None
     judgments: int
-    mean_tau: Estimate | None = None
-    left_rate: Estimate | None = Field(default=None, description="Share of decided comparisons won by the left item.")
-    tie_rate: float | None = None
-    repeat_agreement: Estimate | None = None
-    intransitive: Estimate | None = Field(default=None, description="Share of own triples that are intransitive.")
-    median_seconds: float | None = None
-    longest_run: int | None = Field(default=None, description="Longest run of the same answer side or value.")
-    extreme_share: float | None = Field(default=None, description="Share of ratings at the ends of the scale.")
+    mean_tau: Estimate | None = Field(
+        default=None, title="τ to the rest", description="Mean Kendall tau to the other raters."
+    )
+    left_rate: Estimate | None = Field(
+        default=None, title="Left wins", description="Share of decided comparisons won by the left item."
+    )
+    tie_rate: Annotated[float | None, Format("percent")] = Field(default=None, title="Ties")
+    repeat_agreement: Estimate | None = Field(
+        default=None, title="Repeats agree", description="Same answer when asked again."
+    )
+    intransitive: Estimate | None = Field(
+        default=None, title="Intransitive", description="Share of own triples that are intransitive."
+    )
+    median_seconds: Annotated[float | None, Format("duration")] = Field(default=None, title="Median time")
+    longest_run: int | None = Field(
+        default=None, title="Longest run", description="Longest run of the same side or value."
+    )
+    extreme_share: Annotated[float | None, Format("percent")] = Field(
+        default=None, title="Extremes", description="Share of ratings at the ends of the scale."
+    )
     flags: tuple[str, ...] = ()
 
 
@@ -387,3 +406,15 @@ class CheckReport(Noun):
     anchors: tuple[AnchorFigures, ...] = ()
     warnings: tuple[str, ...] = ()
     seconds: float = Field(description="Time the computation took, reading and hashing the study apart.")
+
+
+FLAGS_NOT_RANKED = (
+    "Flags say what is wrong with an item, so they have no verdict and no ceiling, and Holm does not count them; "
+    "name a flag with --criterion to rank items by it."
+)
+
+
+def unranked_flags(report: CheckReport) -> list[str]:
+    """Names of the flags that items are not ranked by."""
+    ranked = {criterion.criterion for criterion in report.criteria}
+    return list(dict.fromkeys(flag.name for flag in report.flags if flag.criterion not in ranked))

@@ -1,8 +1,8 @@
-"""From a study's judgments to complete orders: who put the items of a group in which order.
+"""From a study's judgments to complete orders, and from these to the signal of a criterion.
 
-Rankings, complete comparisons and ratings all become the same thing: for every answer (one rater, one group)
-a row of scores, one per item of the group, higher = better, equal = tie. Everything the signal check computes
-starts from these rows.
+Rankings, complete comparisons and ratings all become the same thing (`CompleteAnswers`): for every answer (one rater,
+one group) a row of scores, one per item of the group, higher = better, equal = tie. `Signal` asks whether they agree
+more than random raters would: the tests, the four statistics and their nulls.
 """
 
 from __future__ import annotations
@@ -134,26 +134,26 @@ class RankedGroups:
 def answers_rankings(study: Study, criterion: int) -> CompleteAnswers:
     """Rankings that cover all judged items of their group."""
     view = study.rankings
-    asked = (view.criterion == criterion) & (view.repeat == 0)
+    of_criterion = (view.criterion == criterion) & (view.repeat == 0)
     if study.crowds.any():
-        asked &= ~study.crowds[view.rater]
-    every = bool(asked.all())
-    rows: slice | Longs = slice(None) if every else np.flatnonzero(asked)
+        of_criterion &= ~study.crowds[view.rater]
+    every = bool(of_criterion.all())
+    rows: slice | Longs = slice(None) if every else np.flatnonzero(of_criterion)
     starts, ends = view.offsets[:-1][rows], view.offsets[1:][rows]
-    judged = view.items if every else view.items[np.repeat(asked, np.diff(view.offsets))]
+    judged_items = view.items if every else view.items[np.repeat(of_criterion, np.diff(view.offsets))]
 
     def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
         _fill_rankings(scores, filled, fits, starts, ends, position, view.items, view.ranks)
 
     skipped = count_skipped(study, "rankings", criterion)
-    return _complete_answers(study, "rankings", view.group[rows], view.rater[rows], judged, fill, skipped)
+    return _complete_answers(study, "rankings", view.group[rows], view.rater[rows], judged_items, fill, skipped)
 
 
 def answers_ratings(study: Study, criterion: int) -> CompleteAnswers:
     """Ratings of all judged items of a group by one rater, turned so that higher is better."""
     view = study.ratings
-    asked = (view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater]
-    keep = np.flatnonzero(asked & (view.group >= 0))
+    of_criterion = (view.criterion == criterion) & (view.repeat == 0) & ~study.crowds[view.rater]
+    keep = np.flatnonzero(of_criterion & (view.group >= 0))
     scale = study.criteria[criterion].scale
     sign = -1.0 if scale is not None and not scale.higher_is_better else 1.0
     group, rater, row = _group_judgments(view.group[keep], view.rater[keep])
@@ -162,8 +162,8 @@ def answers_ratings(study: Study, criterion: int) -> CompleteAnswers:
     def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
         _fill_single(scores, filled, fits, row, position, item, sign * view.value[keep])
 
-    made = _complete_answers(study, "ratings", group, rater, item, fill, count_skipped(study, "ratings", criterion))
-    return replace(made, ungrouped=int(asked.sum()) - len(keep))
+    answers = _complete_answers(study, "ratings", group, rater, item, fill, count_skipped(study, "ratings", criterion))
+    return replace(answers, ungrouped=int(of_criterion.sum()) - len(keep))
 
 
 def answers_comparisons(study: Study, criterion: int) -> CompleteAnswers:
@@ -176,32 +176,23 @@ def answers_comparisons(study: Study, criterion: int) -> CompleteAnswers:
     item = np.concatenate([view.a[keep], view.b[keep]])
     once, entry = np.unique(np.concatenate([row, row]) * np.int64(len(study.item_groups)) + item, return_inverse=True)
     wins = np.bincount(entry, weights=np.concatenate([a_wins, 1 - a_wins]), minlength=len(once))
-    seen = np.bincount(entry, minlength=len(once))
+    meetings = np.bincount(entry, minlength=len(once))
     size = np.bincount((once // len(study.item_groups)).astype(np.int64), minlength=len(group))
     answer = (once // len(study.item_groups)).astype(np.int64)
-    met_all = np.bincount(answer, weights=seen != size[answer] - 1, minlength=len(group)) == 0
+    met_all = np.bincount(answer, weights=meetings != size[answer] - 1, minlength=len(group)) == 0
     whole = met_all[answer]
 
     def fill(scores: Scores, filled: Filled, fits: Bools, position: Ints) -> None:
         met = (once % len(study.item_groups)).astype(np.int32)[whole]
         _fill_single(scores, filled, fits, answer[whole], position, met, wins[whole])
 
-    made = _complete_answers(
+    answers = _complete_answers(
         study, "comparisons", group, rater, item, fill, count_skipped(study, "comparisons", criterion)
     )
-    tied_answers = set(np.unique(row[half > 0]).tolist())
-    return _count_intransitive(made, group, rater, tied_answers)
-
-
-def _count_intransitive(made: CompleteAnswers, group: Ints, rater: Ints, tied: set[int]) -> CompleteAnswers:
-    """Answers without a single tied comparison whose wins still tie are intransitive."""
-    stated = {(int(group[row]), int(rater[row])) for row in tied}
-    loops = [
-        1
-        for g, r, bad in zip(made.group.tolist(), made.rater.tolist(), made.tied.tolist())
-        if bad and (g, r) not in stated
-    ]
-    return replace(made, intransitive=len(loops))
+    # Wins that tie without a single tied comparison are intransitive.
+    with_ties = {(int(group[answer]), int(rater[answer])) for answer in np.unique(row[half > 0]).tolist()}
+    tied_wins = zip(answers.group[answers.tied].tolist(), answers.rater[answers.tied].tolist())
+    return replace(answers, intransitive=sum(answer not in with_ties for answer in tied_wins))
 
 
 def count_skipped(study: Study, kind: str, criterion: int) -> int:
@@ -209,8 +200,8 @@ def count_skipped(study: Study, kind: str, criterion: int) -> int:
     table = study.table(kind)
     if "skipped" not in table.column_names:
         return 0
-    named = study.codes("criteria", table.filter(pc.is_valid(table.column("skipped"))).column("criterion"))
-    return int((named == criterion).sum())
+    criteria = study.codes("criteria", table.filter(pc.is_valid(table.column("skipped"))).column("criterion"))
+    return int((criteria == criterion).sum())
 
 
 def _group_judgments(group: Ints, rater: Ints) -> tuple[Ints, Ints, Longs]:
@@ -226,7 +217,7 @@ def _complete_answers(
     protocol: Protocol,
     group: Ints,
     rater: Ints,
-    judged: Ints,
+    judged_items: Ints,
     fill: Callable[[Scores, Filled, Bools, Ints], None],
     skipped: int,
 ) -> CompleteAnswers:
@@ -235,7 +226,7 @@ def _complete_answers(
     `fill(scores, filled, fits, position)` writes answer a's score of item i to scores[a, position[i]] and counts it in
     filled[a], where fits[a].
     """
-    position, sizes = _positions(study.item_groups, judged)
+    position, sizes = _positions(study.item_groups, judged_items)
     size = sizes[group] if len(group) else np.zeros(0, np.int32)
     fits = (size <= MOST_ITEMS) & (size > 1)
     scores = np.full((len(group), int(size.max(where=fits, initial=1))), np.nan, np.float32)
@@ -246,8 +237,9 @@ def _complete_answers(
     if not full.all():
         group, rater, size = group[full], rater[full], size[full]
         scores = scores[full, : int(size.max(initial=1))]  # nobody may have answered the widest group in full
-    order = _by_group_and_rater(group, rater)
-    if order is not None:
+    rising = (group[1:] > group[:-1]) | ((group[1:] == group[:-1]) & (rater[1:] >= rater[:-1]))
+    if not rising.all():
+        order = np.lexsort((rater, group))
         group, rater, size, scores = group[order], rater[order], size[order], scores[order]
     return CompleteAnswers(
         protocol=protocol,
@@ -262,10 +254,10 @@ def _complete_answers(
     )
 
 
-def _positions(item_groups: Ints, judged: Ints) -> tuple[Ints, Ints]:
+def _positions(item_groups: Ints, judged_items: Ints) -> tuple[Ints, Ints]:
     """For every item its place among the judged items of its group (-1 if unjudged); and each group's size."""
     marked = np.zeros(len(item_groups), bool)
-    marked[judged] = True
+    marked[judged_items] = True
     items = np.flatnonzero(marked)
     groups = item_groups[items]
     if (groups[1:] < groups[:-1]).any():
@@ -303,12 +295,6 @@ def _count_ties(scores, ties):  # type: ignore[no-untyped-def]  # numba knows th
                 ties[a] += scores[a, i] == scores[a, j]
 
 
-def _by_group_and_rater(group: Ints, rater: Ints) -> Longs | None:
-    """The order that sorts answers by group then rater, or None when they already stand so."""
-    rising = (group[1:] > group[:-1]) | ((group[1:] == group[:-1]) & (rater[1:] >= rater[:-1]))
-    return None if rising.all() else np.lexsort((rater, group))
-
-
 def ranked_groups(
     answers: CompleteAnswers, *, ties: Literal["random", "stable"], rng: np.random.Generator
 ) -> list[RankedGroups]:
@@ -316,11 +302,11 @@ def ranked_groups(
     the same for every rater, which manufactures agreement and is offered only to reproduce papers that did so."""
     if not len(answers):
         return []
-    ranks = rank_rows(answers, ties=ties, rng=rng)
-    first = np.flatnonzero(np.concatenate(([True], answers.group[1:] != answers.group[:-1])))
+    ranks = _ranks(answers.scores, answers.size, ties, rng)
+    first = answers.starts
     raters = np.diff(np.append(first, len(answers)))
     sizes = answers.size[first].astype(np.int64)
-    made = []
+    groups = []
     for p, R in sorted({(int(code >> 32), int(code & 0xFFFFFFFF)) for code in np.unique(sizes << 32 | raters)}):
         if R < 2:
             continue
@@ -330,15 +316,8 @@ def ranked_groups(
         else:
             rows = of_shape[:, None] + np.arange(R)
             ranked, who = ranks[rows][:, :, :p], answers.rater[rows]
-        made.append(RankedGroups(items=p, raters=R, ranks=ranked, group=answers.group[of_shape], rater=who))
-    return made
-
-
-def rank_rows(
-    answers: CompleteAnswers, *, ties: Literal["random", "stable"], rng: np.random.Generator
-) -> NDArray[np.int8]:
-    """(N, p) strict ranks of the scores, 0 = best."""
-    return _ranks(answers.scores, answers.size, ties, rng)
+        groups.append(RankedGroups(items=p, raters=R, ranks=ranked, group=answers.group[of_shape], rater=who))
+    return groups
 
 
 def rank_scores(scores: Scores, *, ties: Literal["random", "stable"], rng: np.random.Generator) -> NDArray[np.int8]:
@@ -372,9 +351,7 @@ def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # numba k
             ranks[r, i] = above
 
 
-# --------------------------------------------------------------------------------------------------
-# Is there more agreement than random raters would show? The test of it, the four statistics and their nulls.
-# --------------------------------------------------------------------------------------------------
+# -- signal ------------------------------------------------------------------------------------------------------------
 
 NullLookup = Callable[[int, int], Null]
 MOST_KINDS = 40
@@ -402,16 +379,17 @@ class Signal:
     def values(self) -> dict[str, float | None]:
         """The four statistics, averaged over tie-breaks."""
         each = [statistics_cells([c for c, _ in cells]) for cells in self.repeats]
-        return {name: _mean_of_repeats([one[name] for one in each]) for name in STATISTICS}
+        defined = {name: [float(v[0]) for repeat in each if (v := repeat[name]) is not None] for name in STATISTICS}
+        return {name: float(np.mean(values)) if values else None for name, values in defined.items()}
 
     def statistics(self, settings: CheckSettings, rng: np.random.Generator) -> Statistics:
         """The four statistics with percentile intervals from prompts drawn again (pooled over tie-breaks)."""
         draws = -(-settings.draws // len(self.repeats))
-        drawn = [resample_cells([c for c, _ in cells], draws=draws, rng=rng) for cells in self.repeats]
+        replicates = [resample_cells([c for c, _ in cells], draws=draws, rng=rng) for cells in self.repeats]
         cyclable = sum(c.n for c, _ in _cyclable(self.repeats[0]))
         intervals = {}
         for name in STATISTICS:
-            value, pooled = self.values[name], [one[name] for one in drawn]
+            value, pooled = self.values[name], [repeat[name] for repeat in replicates]
             if value is None or any(values is None for values in pooled):
                 intervals[name] = Interval(low=None, high=None)
                 continue
@@ -478,11 +456,13 @@ class Signal:
         cells, null = self.repeats[0][number]
         each = [repeat[number][0] for repeat in self.repeats]
         # A Monte Carlo null may not have met a value that raters who agree often give.
-        support = sorted({*null.t_counts, *(value for one in each for value in one.t_numerators.tolist())})
+        support = sorted(
+            {*null.t_counts, *(value for repeat_cells in each for value in repeat_cells.t_numerators.tolist())}
+        )
         counts = np.zeros(len(support))
-        for one in each:
-            np.add.at(counts, np.searchsorted(support, one.t_numerators), one.counts)
-        pairs = np.asarray(sum(one.pmax_counts for one in each))
+        for repeat_cells in each:
+            np.add.at(counts, np.searchsorted(support, repeat_cells.t_numerators), repeat_cells.counts)
+        pairs = np.asarray(sum(repeat_cells.pmax_counts for repeat_cells in each))
         if cells.raters > FEW_RATERS:
             return _wide_shape(cells, null, np.array(support), counts / len(each), pairs / len(each))
         return ShapeFigures(
@@ -505,25 +485,25 @@ def criterion_signal(
     """Cells of the answers, once when they are strict or ties break by item order, else once per random tie-break."""
     repeats = settings.tie_repeats if settings.ties == "random" and answers.tie_rate else 1
     first = ranked_groups(answers, ties=settings.ties, rng=rng)
-    made = []
+    repeated = []
     for repeat in range(repeats):
-        found = first if repeat == 0 else ranked_groups(answers, ties=settings.ties, rng=rng)
-        made.append(tuple((groups_cells(shape), null(shape.items, shape.raters)) for shape in found))
-    return Signal(tuple(made), first, answers, null)
+        groups = first if repeat == 0 else ranked_groups(answers, ties=settings.ties, rng=rng)
+        repeated.append(tuple((groups_cells(shape), null(shape.items, shape.raters)) for shape in groups))
+    return Signal(tuple(repeated), first, answers, null)
 
 
-def percentile_interval(name: str, value: float, drawn: NDArray[np.float64], n: int, level: float) -> Interval:
+def percentile_interval(name: str, value: float, replicates: NDArray[np.float64], n: int, level: float) -> Interval:
     """The middle of the draws of a statistic over n prompts; where they show no width, what the prompts still allow.
 
-    A mean at an end of its range has the exact bound (`resample`), any other has none. A median is sure of its value
+    A mean at an end of its range has the exact bound (`intervals`), any other has none. A median is sure of its value
     where all of n are alike and 2 / 2^n is no more than 1 - level: its order statistics say so.
     """
     if n < 2:
         return Interval(low=None, high=None)
-    made = interval(value, drawn, n=n, unit="prompt", level=level, ends=_ENDS.get(name), within=BOTH_SIDES)
-    if made.low is None and name == "median_T" and 2 / 2**n <= 1 - level:
+    estimate = interval(value, replicates, n=n, unit="prompt", level=level, ends=_ENDS.get(name), within=BOTH_SIDES)
+    if estimate.low is None and name == "median_T" and 2 / 2**n <= 1 - level:
         return Interval(low=value, high=value)
-    return Interval(low=made.low, high=made.high)
+    return Interval(low=estimate.low, high=estimate.high)
 
 
 def _simulation_prompts(
@@ -583,11 +563,6 @@ def null_method(null: Null) -> str:
     return "exact" if null.exact else f"Monte Carlo, n={null.draws:,}"
 
 
-def _mean_of_repeats(values: Sequence[NDArray[np.float64] | None]) -> float | None:
-    known = [float(value[0]) for value in values if value is not None]
-    return float(np.mean(known)) if known else None
-
-
 def _cyclable(cells: Sequence[tuple[SignalCells, Null]]) -> list[tuple[SignalCells, Null]]:
     """Shapes where strict majorities can cycle, or all of them when none can (the test then says why not)."""
     return [pair for pair in cells if cycles_possible(pair[0].items, pair[0].raters)] or list(cells)
@@ -602,19 +577,19 @@ def _test_or_reason(test: Callable[[], Test]) -> Test | str:
 
 def _combine_repeats(name: TestName, tests: Sequence[Test | str]) -> TestFigures:
     """One result from the repeats: twice the median p is a valid p value however the repeats depend (Rüger 1978)."""
-    made = [test for test in tests if isinstance(test, Test)]
-    if not made:
+    tests_done = [test for test in tests if isinstance(test, Test)]
+    if not tests_done:
         return TestFigures(name=name, refused=str(tests[0]))
-    figures = TestFigures.of(name, made[0])
-    if len(made) == 1:
+    figures = TestFigures.of(name, tests_done[0])
+    if len(tests_done) == 1:
         return figures
-    p = np.median([test.p for test in made])
-    naive = [test.p_naive for test in made if test.p_naive is not None]
+    p = np.median([test.p for test in tests_done])
+    naive = [test.p_naive for test in tests_done if test.p_naive is not None]
     return figures.model_copy(
         update={
-            "statistic": float(np.median([test.statistic for test in made])),
+            "statistic": float(np.median([test.statistic for test in tests_done])),
             "p": float(min(1.0, 2 * p)),
             "p_naive": float(min(1.0, 2 * np.median(naive))) if naive else None,
-            "law": f"{figures.law}; twice the median over {len(made)} tie-breaks",
+            "law": f"{figures.law}; twice the median over {len(tests_done)} tie-breaks",
         }
     )

@@ -1,4 +1,4 @@
-"""What is asked: the options that all commands about a judge's questions share, and the plan they describe."""
+"""Options that commands share about judges: what is asked, who answers, and untrained VLMs that score."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def _with_question_options(command: Any) -> Any:
 
 def build_judge_plan(
     folder: Path,
-    named: JudgeSpec,
+    judge_choice: JudgeSpec,
     *,
     pairs_file: Path | None,
     points: Path | None,
@@ -68,25 +68,32 @@ def build_judge_plan(
     **flags: Any,
 ) -> JudgePlan:
     """The plan that the flags describe, everything checked. A judge reads pictures in a folder, and writes there."""
-    named.check()
+    judge_choice.check()
     study = read_study_argument(local_path(folder))
     settings = settings_from(JudgeSettings, flags)
     own = None if templates is None else Templates.load(templates)
     pairs = None if pairs_file is None else read_pairs(pairs_file, study)
-    asked = routed_points(study, points, routes, named.judge)
+    points_asked = routed_points(study, points, routes, judge_choice.judge)
     with spinner("looking at pictures") as step:
-        return plan_run(study, folder, settings, templates=own, pairs=pairs, points=asked, looks=named.looks, step=step)
+        return plan_run(
+            study,
+            folder,
+            settings,
+            templates=own,
+            pairs=pairs,
+            points=points_asked,
+            looks=judge_choice.looks,
+            step=step,
+        )
 
 
 def routed_points(study: Study, points: Path | None, routes: Path | None, judge: str) -> list[Point]:
     """The points of a file, or those people ticked; with routes, those of this judge."""
-    found = ticked_points(study) if points is None else read_points(points)
-    return found if routes is None else points_for(judge, found, read_routes(routes))
+    all_points = ticked_points(study) if points is None else read_points(points)
+    return all_points if routes is None else points_for(judge, all_points, read_routes(routes))
 
 
-# --------------------------------------------------------------------------------------------------
-# What commands with scorers share about untrained VLMs: their flags, and the cost shown before anything is bought.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs -------------------------------------------------------------------------------------------------
 
 Command = Callable[..., Any]
 OnForecast = Callable[[Sequence[str]], None]

@@ -78,10 +78,10 @@ class _IdleWorkers:
     def take(self, function: Callable[..., Any]) -> list[_Worker]:
         """Those that can go on with `function`; the others end."""
         with self._lock:
-            found, self._workers = self._workers, []
+            idle, self._workers = self._workers, []
         fits = self._of == _worker_context(function) and time.monotonic() - self._since < REUSE_SECONDS
-        fit = [worker for worker in found if fits and worker.process.is_alive()]
-        _end([worker for worker in found if worker not in fit])
+        fit = [worker for worker in idle if fits and worker.process.is_alive()]
+        _end([worker for worker in idle if worker not in fit])
         return fit
 
     def add(self, function: Callable[..., Any], workers: list[_Worker]) -> None:
@@ -153,13 +153,13 @@ def _no_main() -> Iterator[None]:
         sys.modules["__main__"] = main
 
 
-def _send(worker: _Worker, said: tuple[bool, Any]) -> None:
+def _send(worker: _Worker, message: tuple[bool, Any]) -> None:
     """Whether there is a task, and the task; without one it may rest.
 
     A worker that died while idle is met again, and reported, when its answer is awaited.
     """
     with suppress(ConnectionError):
-        worker.pipe.send(said)
+        worker.pipe.send(message)
 
 
 def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) -> Iterator[tuple[int, Any]]:
@@ -179,10 +179,10 @@ def _death(worker: _Worker, index: int) -> WorkerDied:
     worker.pipe.close()
     worker.process.join(JOIN_SECONDS)
     code = worker.process.exitcode
-    found = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
+    reason = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
     return WorkerDied(
         "a worker process ended before its task was done",
-        found=found,
+        found=reason,
         where=f"task {index}",
         remedy="run it again; if memory ran out, with fewer processes",
     )
@@ -227,8 +227,8 @@ def _pack_error(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dic
     return type(error), error.args, dict(error.__dict__)
 
 
-def _unpack_error(kind: type[Exception], args: tuple[Any, ...], kept: dict[str, Any]) -> Exception:
+def _unpack_error(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
     error = kind.__new__(kind, *args)
     error.args = args
-    error.__dict__.update(kept)
+    error.__dict__.update(attributes)
     return error

@@ -1,7 +1,7 @@
 """One function over many tasks on Ray: the same as `over_processes`, on a machine or a cluster.
 
 Each worker is an actor with one task at a time and one waiting. An actor that dies costs its tasks a WorkerDied and is
-replaced; which of the two killed it cannot be known, so both are told to have died.
+replaced; which of the two killed it cannot be known, so both are reported as dead.
 """
 
 from __future__ import annotations
@@ -99,12 +99,12 @@ class _RayWorkers:
         return min(self._actors, key=lambda actor: load[id(actor)])
 
     def _next(self) -> tuple[int, Any]:
-        (done,), _ = ray.wait(list(self._given), num_returns=1)
-        index, actor = self._given.pop(done)
+        (finished,), _ = ray.wait(list(self._given), num_returns=1)
+        index, actor = self._given.pop(finished)
         try:
-            return index, ray.get(done)
+            return index, ray.get(finished)
         except RayActorError as error:
-            self._actors = [one for one in self._actors if one is not actor]
+            self._actors = [survivor for survivor in self._actors if survivor is not actor]
             return index, _death(index, error)
         except RayTaskError as error:
             return index, error.cause if isinstance(error.cause, Exception) else error

@@ -1,9 +1,19 @@
-"""What is to be done: the interface of work that can run anywhere, and where it is to run."""
+"""Work over many tasks, each exactly once in the results, wherever it runs and whichever worker dies.
+
+    summary = run_work(work, tasks, folder, EngineSettings(engine="pool"))
+    table = read_results(work, folder)
+
+Batches go to workers; each result is stored as a Parquet shard before the next batch is requested. A batch whose worker
+died is tried again. After `attempts` deaths it is halved, so in the end only the task that kills its worker is left
+out, and named. The process itself may be killed too: the same call continues with what is missing.
+
+A shard is named by the keys of its tasks and appears whole or not at all. If two workers finish the same batch, they
+write the same file, so its rows exist once.
+"""
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -67,26 +77,16 @@ class LostTask:
 class WorkSummary:
     """What a run did."""
 
-    made: int
+    computed: int
     """Results computed now."""
-    kept: int
+    reused: int
     """Results that were there already."""
     deaths: int
     """Workers that ended before their batch was done."""
     lost: tuple[LostTask, ...] = ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Do work over many tasks, each exactly once in the results, wherever it runs and whoever dies.
-#
-#     done = run_work(work, tasks, folder, EngineSettings(engine="pool"))
-#     table = results(work, folder)
-#
-# Batches go to workers; what comes back is kept as a shard before the next is asked for. A batch whose worker died is
-# tried again; when it has cost `attempts` workers it is halved, so that in the end only the very task that kills is
-# left
-# out, and named. The process itself may be killed too: the same call goes on with what is missing.
-# --------------------------------------------------------------------------------------------------
+# -- running -----------------------------------------------------------------------------------------------------------
 
 Batch = tuple[WorkTask, ...]
 MapTasks = Callable[[Iterable[Any]], Iterator[tuple[int, Any]]]
@@ -101,15 +101,16 @@ def run_work(
 ) -> WorkSummary:
     """Results of `work` for all `tasks`, as shards in `folder`; those that are there are not made again.
 
-    `tasks` is read lazily. `progress` hears how many results each step added. What the work raises ends the run.
+    `tasks` is read lazily. `progress` is called with the number of results that each step added. What the work raises
+    ends the run.
     """
     steps = run_batches(work, tasks, folder, settings, progress)
     while True:
         try:
             next(steps)
         except StopIteration as end:
-            done: WorkSummary = end.value
-            return done
+            summary: WorkSummary = end.value
+            return summary
 
 
 def run_batches(
@@ -128,7 +129,7 @@ def run_batches(
         while run.again:
             batches, run.again = run.again, []
             yield from run.round(over, batches)
-    return WorkSummary(run.made, run.kept, run.deaths, tuple(run.lost))
+    return WorkSummary(run.computed, run.reused, run.deaths, tuple(run.lost))
 
 
 def read_results(work: Work, folder: Path | str) -> pa.Table:
@@ -141,22 +142,22 @@ class _WorkRun:
 
     def __init__(self, shards: Shards, settings: EngineSettings, progress: Callable[[int], None]) -> None:
         self.shards, self.settings, self.progress = shards, settings, progress
-        self.made = self.kept = self.deaths = 0
+        self.computed = self.reused = self.deaths = 0
         self.lost: list[LostTask] = []
         self.again: list[Batch] = []
-        self._died: dict[tuple[str, ...], int] = {}
+        self._deaths: dict[tuple[str, ...], int] = {}
 
     def missing(self, tasks: Iterable[WorkTask]) -> Iterator[Batch]:
         """Batches of the tasks without a result; BadValue for a key that comes twice."""
-        there, seen = self.shards.keys(), set[str]()
+        there, keys = self.shards.keys(), set[str]()
 
         def fresh() -> Iterator[WorkTask]:
             for task in tasks:
-                if task.key in seen:
+                if task.key in keys:
                     raise BadValue("each task needs a key of its own", found=f"two with {task.key!r}")
-                seen.add(task.key)
+                keys.add(task.key)
                 if task.key in there:
-                    self.kept += 1
+                    self.reused += 1
                     self.progress(1)
                 else:
                     yield task
@@ -167,32 +168,32 @@ class _WorkRun:
 
     def round(self, over: MapTasks, batches: Iterable[Batch]) -> Iterator[tuple[Batch, list[Row]]]:
         """Give every batch to a worker once."""
-        given: dict[int, Batch] = {}
+        in_progress: dict[int, Batch] = {}
 
         def values() -> Iterator[list[Any]]:
             for number, batch in enumerate(batches):
-                given[number] = batch
+                in_progress[number] = batch
                 yield [task.value for task in batch]
 
         for number, outcome in over(values()):
-            batch = given.pop(number)
+            batch = in_progress.pop(number)
             if isinstance(outcome, WorkerDied):
-                self._mourn(batch, outcome)
+                self._retry_or_lose(batch, outcome)
             elif isinstance(outcome, BaseException):
                 raise outcome
             else:
                 self.shards.write(batch, outcome)
-                self.made += len(batch)
+                self.computed += len(batch)
                 self.progress(len(batch))
                 yield batch, outcome
 
-    def _mourn(self, batch: Batch, death: WorkerDied) -> None:
+    def _retry_or_lose(self, batch: Batch, death: WorkerDied) -> None:
         """Try again; too often the same batch: its halves; a single task: lost."""
         self.deaths += 1
         keys = tuple(task.key for task in batch)
-        died = self._died.pop(keys, 0) + 1
+        died = self._deaths.pop(keys, 0) + 1
         if died < self.settings.attempts:
-            self._died[keys] = died
+            self._deaths[keys] = died
             self.again.append(batch)
         elif len(batch) > 1:
             half = len(batch) // 2
@@ -222,7 +223,8 @@ class _LazyWork:
 def _open_workers(work: Callable[[Any], list[Row]], settings: EngineSettings) -> Iterator[MapTasks]:
     """Who does the work, until the block ends."""
     if settings.engine == "ray":
-        rays = importlib.import_module("salon.engine.ray_workers")  # Ray only for those who ask for it
+        from salon.engine import ray_workers as rays  # Ray only for those who ask for it
+
         with rays.ray_crew(work, workers=settings.workers, address=settings.address) as over:
             yield over
         return
@@ -230,13 +232,7 @@ def _open_workers(work: Callable[[Any], list[Row]], settings: EngineSettings) ->
     yield lambda values: map_processes(work, values, processes=processes)
 
 
-# --------------------------------------------------------------------------------------------------
-# Results as Parquet files, one a batch, each there whole or not at all.
-#
-# A shard is named by the keys of its tasks. A batch that two workers finish is written twice under one name, so its
-# rows
-# are there once; whoever is killed leaves only whole shards, and the next run asks which keys are still missing.
-# --------------------------------------------------------------------------------------------------
+# -- shards ------------------------------------------------------------------------------------------------------------
 
 KEY_COLUMN = "key"
 _SIGNATURE = b"salon.work"
@@ -253,11 +249,11 @@ class Shards:
 
     def keys(self) -> set[str]:
         """Keys of the tasks whose results are there; BadFile when a shard is broken or of another work."""
-        found: set[str] = set()
+        keys: set[str] = set()
         for path in self._paths():
             self._check(path)
-            found.update(pq.read_table(path, columns=[KEY_COLUMN]).column(KEY_COLUMN).to_pylist())
-        return found
+            keys.update(pq.read_table(path, columns=[KEY_COLUMN]).column(KEY_COLUMN).to_pylist())
+        return keys
 
     def write(self, tasks: Sequence[WorkTask], rows: Sequence[Row]) -> None:
         """Keep the results of a batch."""

@@ -1,11 +1,11 @@
-"""Which generator and which prompt every picture of a folder belongs to, by folders and names alone.
+"""A folder of pictures as a study: folders and names tell the generator and the prompt of every picture.
 
     renders/flux/fox.png              a folder for each generator, the same names in each
     renders/p01/flux.png              a folder for each prompt
     renders/flux_fox.png              one folder; the names have two parts
     --pattern '{prompt}-by-{generator}-{seed}.png'      any other way
 
-What was understood is said in a sentence, and files that fit nowhere are listed. Several files of one generator and
+The result says in a sentence how names were read, and lists files that fit nowhere. Several files of one generator and
 prompt become seeds in the order of their names.
 """
 
@@ -60,28 +60,30 @@ def read_layout(root: Path, *, pattern: str | None = None, prompts: Path | None 
     if not root.is_dir():
         raise BadFile("a folder of pictures is needed", found="a file" if root.exists() else "nothing there",
                       where=str(root))  # fmt: skip
-    pictures, others = files_below(root)
+    pictures, other_files = files_below(root)
     if not pictures:
-        raise BadFile("a folder with pictures is needed", found=f"none among {len(others)} files", where=str(root))
+        raise BadFile("a folder with pictures is needed", found=f"none among {len(other_files)} files", where=str(root))
     source = prompts or next((root / name for name in PROMPT_FILES if (root / name).is_file()), None)
-    known = [] if source is None else read_prompts(str(source))
+    prompt_list = [] if source is None else read_prompts(str(source))
     inside = {path: path.relative_to(root) for path in pictures}
     if pattern is not None:
         names, how = _by_pattern(inside, pattern), f"names read as {pattern}"
     else:
-        names, how = _guess_names(inside, known, root)
+        names, how = _guess_names(inside, prompt_list, root)
     unread = [str(inside[path]) for path in pictures if path not in names]
     notes = [f"{len(unread):,} pictures fit nowhere and are left out: {list_names(unread)}"] if unread else []
-    named, ids, more = _match_prompts(names, known, source)
+    layout_prompts, ids, more = _match_prompts(names, prompt_list, source)
     left_out = [str(inside[path]) for path, (_, prompt) in names.items() if prompt not in ids]
     if left_out:
         notes.append(f"{len(left_out):,} pictures have no prompt in {source}: {list_names(left_out)}")
-    files = _with_seeds(
-        (path, (generator, ids[prompt])) for path, (generator, prompt) in names.items() if prompt in ids
-    )
+    files: dict[str, dict[tuple[str, int], Path]] = defaultdict(dict)
+    for path, (generator, name) in names.items():
+        if name in ids:
+            seed = sum(prompt == ids[name] for prompt, _ in files[generator])
+            files[generator][ids[name], seed] = path
     if not files:
         raise _unreadable(root, [str(path) for path in inside.values()])
-    return PictureLayout(root, files, named, how, (*more, *notes))
+    return PictureLayout(root, dict(files), layout_prompts, how, (*more, *notes))
 
 
 # -- generator and prompt by name -----------------------------------------------------------------------------------
@@ -111,24 +113,26 @@ _FIELD = {
 }
 
 
-def _guess_names(inside: Mapping[Path, Path], known: Sequence[Prompt], root: Path) -> tuple[dict[Path, NamePair], str]:
+def _guess_names(
+    inside: Mapping[Path, Path], prompts: Sequence[Prompt], root: Path
+) -> tuple[dict[Path, NamePair], str]:
     """Names by folders where there are any, else by the two parts of a file's name."""
     deep = {path: name for path, name in inside.items() if len(name.parts) > 1}
     if 2 * len(deep) >= len(inside):
         pairs = {path: (name.parts[-2], _stem(name)) for path, name in deep.items()}
-        if _folders_are_prompts(list(pairs.values()), known):
+        if _folders_are_prompts(list(pairs.values()), prompts):
             return _swap(pairs), "a folder for each prompt, a file for each generator"
-        pairs = _without_seeds(pairs, known)
+        pairs = _without_seeds(pairs, prompts)
         return pairs, "a folder for each generator, files named by prompt"
     stems = {path: _stem(name) for path, name in inside.items() if path not in deep}
-    split = _two_parts(stems, known)
+    split = _two_parts(stems, prompts)
     if split is None:
         raise _unreadable(root, [str(name) for name in inside.values()])
     pairs, separator, prompt_first = split
     order = ("prompt", "generator") if prompt_first else ("generator", "prompt")
-    other = f"{{{order[1]}}}{separator}{{{order[0]}}}"
+    swapped_pattern = f"{{{order[1]}}}{separator}{{{order[0]}}}"
     how = f"one folder; names are {order[0]}, then {order[1]}, with {separator!r} between them"
-    return pairs, f"{how} (if it is the other way round: --pattern '{other}')"
+    return pairs, f"{how} (if it is the other way round: --pattern '{swapped_pattern}')"
 
 
 def _stem(name: Path) -> str:
@@ -139,9 +143,9 @@ def _swap(pairs: Mapping[Path, NamePair]) -> dict[Path, NamePair]:
     return {path: (second, first) for path, (first, second) in pairs.items()}
 
 
-def _folders_are_prompts(pairs: Sequence[NamePair], known: Sequence[Prompt]) -> bool:
+def _folders_are_prompts(pairs: Sequence[NamePair], prompts: Sequence[Prompt]) -> bool:
     """Whether the first of two names is the prompt: one we know, or a number or sentence where the other is not."""
-    ids = _prompt_keys(known)
+    ids = _prompt_keys(prompts)
     first, second = ({pair[place] for pair in pairs} for place in (0, 1))
     if ids:
         return sum(_fold(name) in ids for name in first) > sum(_fold(name) in ids for name in second)
@@ -157,7 +161,7 @@ def _prompt_like(names: Iterable[str]) -> bool:
     )
 
 
-def _two_parts(stems: Mapping[Path, str], known: Sequence[Prompt]) -> tuple[dict[Path, NamePair], str, bool] | None:
+def _two_parts(stems: Mapping[Path, str], prompts: Sequence[Prompt]) -> tuple[dict[Path, NamePair], str, bool] | None:
     """The split of all names into two parts under which most of the combinations are there."""
     best: tuple[float, dict[Path, NamePair], str] | None = None
     splits: list[Callable[[str, str], Sequence[str]]] = [lambda stem, mark: stem.split(mark, 1),
@@ -176,7 +180,7 @@ def _two_parts(stems: Mapping[Path, str], known: Sequence[Prompt]) -> tuple[dict
         return None
     _, pairs, separator = best
     heads, tails = ({pair[place] for pair in pairs.values()} for place in (0, 1))
-    ids = _prompt_keys(known)
+    ids = _prompt_keys(prompts)
     if ids:
         prompt_first = sum(_fold(head) in ids for head in heads) > sum(_fold(tail) in ids for tail in tails)
     elif _prompt_like(heads) != _prompt_like(tails):
@@ -186,9 +190,9 @@ def _two_parts(stems: Mapping[Path, str], known: Sequence[Prompt]) -> tuple[dict
     return (_swap(pairs) if prompt_first else pairs), separator, prompt_first
 
 
-def _without_seeds(pairs: Mapping[Path, NamePair], known: Sequence[Prompt]) -> dict[Path, NamePair]:
+def _without_seeds(pairs: Mapping[Path, NamePair], prompts: Sequence[Prompt]) -> dict[Path, NamePair]:
     """Names that end in the same few numbers for every prompt, as fox_0, fox_1, owl_0, owl_1: the numbers are seeds."""
-    ids = _prompt_keys(known)
+    ids = _prompt_keys(prompts)
     parted = {path: re.fullmatch(r"(.+?)[-_ ]+(?:seed|s|v)?(\d{1,4})", name) for path, (_, name) in pairs.items()}
     if not all(parted.values()) or sum(_fold(name) in ids for _, name in pairs.values()):
         return dict(pairs)
@@ -199,7 +203,9 @@ def _without_seeds(pairs: Mapping[Path, NamePair], known: Sequence[Prompt]) -> d
     seeds = next(iter(numbers.values()))
     few = 2 <= len(seeds) <= _MOST_SEEDS and seeds in (set(range(len(seeds))), set(range(1, len(seeds) + 1)))
     matching = sum(_fold(name) in ids for name in numbers)
-    if not matching and (len(numbers) < 2 or not few or any(found != seeds for found in numbers.values())):
+    if not matching and (
+        len(numbers) < 2 or not few or any(prompt_numbers != seeds for prompt_numbers in numbers.values())
+    ):
         return dict(pairs)
     return {path: (pairs[path][0], match[1]) for path, match in parted.items() if match}
 
@@ -221,51 +227,43 @@ def _fold(name: str) -> str:
     return slug(name).casefold()
 
 
-def _prompt_keys(known: Sequence[Prompt]) -> dict[str, str]:
-    return {_fold(prompt.id): prompt.id for prompt in known}
+def _prompt_keys(prompts: Sequence[Prompt]) -> dict[str, str]:
+    return {_fold(prompt.id): prompt.id for prompt in prompts}
 
 
 def _match_prompts(
-    names: Mapping[Path, NamePair], known: Sequence[Prompt], source: Path | None
+    names: Mapping[Path, NamePair], file_prompts: Sequence[Prompt], source: Path | None
 ) -> tuple[list[Prompt], dict[str, str], list[str]]:
     """The prompts; the id of each as files name it; and what to say about it."""
-    named = list(dict.fromkeys(prompt for _, prompt in names.values()))
+    file_names = list(dict.fromkeys(prompt for _, prompt in names.values()))
     if source is None:
-        prompts = [Prompt(id=name, text=_sentence(name)) for name in named]
+        words = {name: re.findall(r"[^\W_]+", name) for name in file_names}
+        prompts = [  # a name that is a sentence, such as a-red-fox-on-a-hill, is the prompt's text
+            Prompt(id=name, text=" ".join(some) if len(some) > 2 and not any(map(str.isdigit, some)) else None)
+            for name, some in words.items()
+        ]
         silent = sum(prompt.text is None for prompt in prompts)
-        told = (
+        notes = (
             [f"{silent:,} prompts have no text: --prompts FILE gives them one (columns id and text)"] if silent else []
         )
-        return prompts, {name: name for name in named}, told
-    keys = _prompt_keys(known)
-    ids = {name: keys[_fold(name)] for name in named if _fold(name) in keys}
-    if not ids and len(named) == len(known):
-        ids = {name: prompt.id for name, prompt in zip(named, known)}
-        first = f"{printable_name(named[0])} is {known[0].id}"
-        return list(known), ids, [f"prompts of {source.name} are matched in the order of names: {first}, and so on"]
+        return prompts, {name: name for name in file_names}, notes
+    keys = _prompt_keys(file_prompts)
+    ids = {name: keys[_fold(name)] for name in file_names if _fold(name) in keys}
+    if not ids and len(file_names) == len(file_prompts):
+        ids = {name: prompt.id for name, prompt in zip(file_names, file_prompts)}
+        first = f"{printable_name(file_names[0])} is {file_prompts[0].id}"
+        return (
+            list(file_prompts),
+            ids,
+            [f"prompts of {source.name} are matched in the order of names: {first}, and so on"],
+        )
     used = set(ids.values())
-    unused = [prompt.id for prompt in known if prompt.id not in used]
-    told = [f"{len(unused):,} prompts of {source.name} have no picture: {list_names(unused)}"] if unused else []
-    return [prompt for prompt in known if prompt.id in used], ids, told
+    unused = [prompt.id for prompt in file_prompts if prompt.id not in used]
+    notes = [f"{len(unused):,} prompts of {source.name} have no picture: {list_names(unused)}"] if unused else []
+    return [prompt for prompt in file_prompts if prompt.id in used], ids, notes
 
 
-def _sentence(name: str) -> str | None:
-    """The words of a name that is a sentence, such as a-red-fox-on-a-hill."""
-    words = re.findall(r"[^\W_]+", name)
-    return " ".join(words) if len(words) >= 3 and all(not word.isdigit() for word in words) else None
-
-
-def _with_seeds(pairs: Iterable[tuple[Path, NamePair]]) -> dict[str, dict[tuple[str, int], Path]]:
-    files: dict[str, dict[tuple[str, int], Path]] = defaultdict(dict)
-    for path, (generator, prompt) in pairs:
-        seed = sum(known == prompt for known, _ in files[generator])
-        files[generator][prompt, seed] = path
-    return dict(files)
-
-
-# --------------------------------------------------------------------------------------------------
-# A folder of pictures that are there already as a study: read its layout, then keep every picture as a run would.
-# --------------------------------------------------------------------------------------------------
+# -- the study ---------------------------------------------------------------------------------------------------------
 
 
 class ImportedPictures(Noun):

@@ -89,9 +89,16 @@ class OpenAIImages:
     @property
     def signature(self) -> Signature:
         """Everything that is sent but the ask; the key is no part of it."""
-        told = {"model": self.model, "base_url": self._base_url, "size": self.size, "quality": self.quality}
-        further = {name: _flat(value) for name, value in self.options.items()}
-        return Signature(method="openai-images", settings=told | {"n": self.n} | further)
+        settings = {"model": self.model, "base_url": self._base_url, "size": self.size, "quality": self.quality}
+        further = {
+            name: (
+                value
+                if value is None or isinstance(value, str | int | float | bool)
+                else json.dumps(value, sort_keys=True)
+            )
+            for name, value in self.options.items()
+        }
+        return Signature(method="openai-images", settings=settings | {"n": self.n} | further)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
@@ -171,8 +178,8 @@ class OpenAIImages:
             return "the answer is not of the images protocol"
         if len(sources) < self.n:
             return f"the answer holds {len(sources)} of {self.n} pictures"
-        found = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
-        return next((why for why in found if why), None)
+        problems = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
+        return next((why for why in problems if why), None)
 
     async def _picture(self, caller: Caller, answer: CallAnswer, place: int) -> Made | Failed:
         content = answer.data()
@@ -189,7 +196,3 @@ class OpenAIImages:
 def _source(entry: dict[str, Any]) -> tuple[Any, bool]:
     """Where a picture is: (base64 text, False) or (address, True)."""
     return (entry["b64_json"], False) if entry.get("b64_json") else (entry.get("url"), True)
-
-
-def _flat(value: Any) -> str | int | float | bool | None:
-    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, sort_keys=True)

@@ -1,7 +1,11 @@
-"""What was worked out once and need not be again: readings, features and scores, in one SQLite file.
+"""Results that were computed once (readings, features, scores, hashes of files), in one SQLite file.
 
-A key says all that the value depends on: the content hash of the picture, and the signature of what looked at it.
-The file is a cache: it may be deleted at any time, and one that cannot be opened costs time, never an error.
+A key says everything its value depends on: the content hash of the picture and the signature of what looked at it. The
+file is a cache. It may be deleted at any time, and one that cannot be opened costs time, never an error.
+
+SHA-256 hashes of whole files are kept by path, size, times of change and inode, so that tens of gigabytes of weights
+are not read at every start. A file that changed less than two seconds ago is read again, because the clock of a file
+system may not distinguish the next change from the last.
 """
 
 from __future__ import annotations
@@ -28,7 +32,7 @@ _KEYS_PER_QUERY = 500
 
 
 def cache_file() -> Path:
-    """Where values are kept unless told otherwise: SALON_CACHE, or the platform's cache folder."""
+    """Where values are kept by default: SALON_CACHE, or the platform's cache folder."""
     return Path(os.environ.get("SALON_CACHE") or user_cache_dir("salon", appauthor=False)) / "kept.sqlite"
 
 
@@ -53,14 +57,14 @@ class ResultCache:
 
     def many(self, keys: Iterable[str]) -> dict[str, Any]:
         """The values known of `keys`."""
-        asked, found = list(keys), {}
-        for start in range(0, len(asked), _KEYS_PER_QUERY):
-            part = asked[start : start + _KEYS_PER_QUERY]
+        wanted_keys, values = list(keys), {}
+        for start in range(0, len(wanted_keys), _KEYS_PER_QUERY):
+            part = wanted_keys[start : start + _KEYS_PER_QUERY]
             marks = ",".join("?" * len(part))
             with suppress(sqlite3.Error):
                 rows = self._connection.execute(f"SELECT key, value FROM kept WHERE key IN ({marks})", part)
-                found.update({key: json.loads(value) for key, value in rows})
-        return found
+                values.update({key: json.loads(value) for key, value in rows})
+        return values
 
     def keep(self, values: Mapping[str, Any]) -> None:
         """Remember values; those known already are replaced."""
@@ -75,14 +79,7 @@ class ResultCache:
         self._connection.close()
 
 
-# --------------------------------------------------------------------------------------------------
-# SHA-256 of whole files: what a signature says about weights, and what a package's file is checked by.
-#
-# A file is read whole once. Its hash is kept by path, size, times of change and inode, in memory and in the cache of
-# `Kept`, so that tens of gigabytes are not read at every start. A file that was changed less than two seconds ago is
-# read
-# again: a file system's clock may not tell the next change from the last.
-# --------------------------------------------------------------------------------------------------
+# -- hashes of files ---------------------------------------------------------------------------------------------------
 
 _SETTLED = 2.0
 """Seconds after which a file's times tell its next change from its last."""
@@ -108,8 +105,8 @@ class FileStamp(NamedTuple):
     @classmethod
     def of(cls, path: Path) -> FileStamp:
         """The stamp of a file as it is now."""
-        found = path.stat()
-        return cls(found.st_size, found.st_mtime_ns, found.st_ctime_ns, found.st_ino, found.st_dev)
+        status = path.stat()
+        return cls(status.st_size, status.st_mtime_ns, status.st_ctime_ns, status.st_ino, status.st_dev)
 
     @property
     def is_settled(self) -> bool:
@@ -117,7 +114,7 @@ class FileStamp(NamedTuple):
         return time.time() - max(self.changed, self.touched) / 1e9 > _SETTLED
 
 
-_KNOWN: dict[tuple[str, FileStamp], str] = {}
+_FILE_HASHES: dict[tuple[str, FileStamp], str] = {}
 
 
 def file_sha256(path: Path) -> str:
@@ -125,8 +122,8 @@ def file_sha256(path: Path) -> str:
     path = Path(path)
     try:
         real, stamp = os.path.realpath(path), FileStamp.of(path)
-        if (known := _cached_hash(real, stamp)) is not None:
-            return known
+        if (cached := _cached_hash(real, stamp)) is not None:
+            return cached
         with open(real, "rb") as file:
             digest = hashlib.file_digest(file, "sha256").hexdigest()
         after = FileStamp.of(path)
@@ -144,27 +141,27 @@ def file_sha256(path: Path) -> str:
 
 
 def _cached_hash(real: str, stamp: FileStamp) -> str | None:
-    if (real, stamp) in _KNOWN:
-        return _KNOWN[real, stamp]
+    if (real, stamp) in _FILE_HASHES:
+        return _FILE_HASHES[real, stamp]
     if stamp.size < _CACHED_FROM or not stamp.is_settled:
         return None
-    kept = ResultCache()
+    cache = ResultCache()
     try:
         key = _key(real, stamp)
-        digest = kept.many([key]).get(key)
+        digest = cache.many([key]).get(key)
     finally:
-        kept.close()
+        cache.close()
     return digest if isinstance(digest, str) and len(digest) == 64 else None
 
 
 def _cache_hash(real: str, stamp: FileStamp, digest: str) -> None:
     if not stamp.is_settled:
         return
-    _KNOWN[real, stamp] = digest
+    _FILE_HASHES[real, stamp] = digest
     if stamp.size >= _CACHED_FROM:
-        kept = ResultCache()
-        kept.keep({_key(real, stamp): digest})
-        kept.close()
+        cache = ResultCache()
+        cache.keep({_key(real, stamp): digest})
+        cache.close()
 
 
 def _key(real: str, stamp: FileStamp) -> str:
@@ -178,20 +175,20 @@ def list_files(place: Path) -> dict[str, Path]:
     """Every file below a folder by its path in it, links followed; a file alone under its own name."""
     if place.is_file():
         return {place.name: place}
-    found: dict[str, Path] = {}
-    seen: set[str] = set()
+    files: dict[str, Path] = {}
+    visited: set[str] = set()
     for folder, folders, names in os.walk(place, followlinks=True):
         real = os.path.realpath(folder)
-        if real in seen:  # a link that leads back
+        if real in visited:  # a link that leads back
             folders.clear()
             continue
-        seen.add(real)
+        visited.add(real)
         folders[:] = sorted(name for name in folders if name not in _IGNORED)
         for name in sorted(names):
             path = Path(folder, name)
             if name not in _IGNORED and path.is_file():
-                found[path.relative_to(place).as_posix()] = path
-    return found
+                files[path.relative_to(place).as_posix()] = path
+    return files
 
 
 def model_files(folder: Path) -> dict[str, Path]:
@@ -223,20 +220,18 @@ def file_stamp(path: Path) -> FileStamp | None:
 
 def check_sha256(path: Path, sha256: str, *, what: str) -> Path:
     """The path, where its file has this SHA-256; BadFile otherwise."""
-    found = file_sha256(path)
-    if found != sha256:
+    actual = file_sha256(path)
+    if actual != sha256:
         raise BadFile(
             f"{what} is needed, a file with the SHA-256 {sha256}",
-            found=f"SHA-256 {found}",
+            found=f"SHA-256 {actual}",
             where=str(path),
             remedy="install the package again; do not use a file that somebody changed",
         )
     return path
 
 
-# --------------------------------------------------------------------------------------------------
-# Weights that come inside installed packages: where they are, which version, and that nobody changed them.
-# --------------------------------------------------------------------------------------------------
+# -- files of packages -------------------------------------------------------------------------------------------------
 
 
 def package_file(package: str, inner: str, sha256: str) -> Path:

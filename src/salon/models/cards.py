@@ -1,8 +1,18 @@
-"""A trained preference model in its folder: what it is, and the interface by which anybody may use it.
+"""The cards of trained models, and the interface by which anybody may use a model. No network library is needed here.
 
-MODEL/model.json            the card: kind, criteria, encoder or backbone, settings, data, split, figures, signature
-MODEL/model.safetensors     weights (a reward model keeps its backbone beside them in transformers' layout)
-MODEL/README.md             the card in words
+A preference model (heads or a reward model):
+
+    MODEL/model.json            the card: kind, criteria, encoder or backbone, settings, data, split, figures, signature
+    MODEL/model.safetensors     weights (a reward model keeps its backbone beside them in transformers' layout)
+    MODEL/README.md             the card in words
+
+A one-pass scorer, a VLM that answers one question about one picture with a number for each criterion:
+
+    MODEL/one_pass.json         the card: criteria, question, pixels, how it was trained, on what, figures, signature
+    MODEL/README.md             the card in words
+    MODEL/guard.parquet         hashes of what was trained on
+    MODEL/run/                  the log of its training
+    MODEL/...                   the VLM itself in transformers' layout, so the folder is a VLM like any other
 """
 
 from __future__ import annotations
@@ -85,10 +95,10 @@ def read_model_card(folder: Path) -> ModelCard:
         ) from None
     except ValueError as error:
         raise BadFile("a model's card is JSON", found=str(error), where=str(path)) from None
-    found = record.get("format") if isinstance(record, dict) else None
-    if found != MODEL_FORMAT:
+    format = record.get("format") if isinstance(record, dict) else None
+    if format != MODEL_FORMAT:
         raise BadFile(
-            f"a model of the format {MODEL_FORMAT} is needed", found=repr(found), where=str(path),
+            f"a model of the format {MODEL_FORMAT} is needed", found=repr(format), where=str(path),
             remedy="train it again with this version, or load it with the version that wrote it",
         )  # fmt: skip
     try:
@@ -126,15 +136,7 @@ class PreferenceModel(Protocol):
         ...
 
 
-# --------------------------------------------------------------------------------------------------
-# A one-pass scorer in its folder: a VLM that answers one question about one picture with a number for each criterion.
-#
-# MODEL/one_pass.json      the card: criteria, question, pixels, how it was trained, on what, figures, signature
-# MODEL/README.md          the card in words
-# MODEL/guard.parquet      hashes of what was trained on
-# MODEL/run/               the log of its training
-# MODEL/...                the VLM itself in transformers' layout, so the folder is a VLM like any other
-# --------------------------------------------------------------------------------------------------
+# -- one-pass scorers --------------------------------------------------------------------------------------------------
 
 ONE_PASS_CARD = "one_pass.json"
 ROLE = "You are an expert in visual design and aesthetics."
@@ -204,31 +206,27 @@ def picture_chat(picture: Image.Image, question: str) -> list[dict[str, Any]]:
 def greedy_answers(
     vlm: Any,
     count: int,
-    asked: Callable[[int], tuple[Image.Image, str]],
+    question_of: Callable[[int], tuple[Image.Image, str]],
     *,
     max_tokens: int,
     batch: int = 8,
 ) -> list[str]:
     """The answers to `count` questions, each in one greedy pass; `asked` gives picture and question of one."""
-    told: list[str] = []
+    answers: list[str] = []
     for start in range(0, count, batch):
-        chats = [picture_chat(*asked(number)) for number in range(start, min(start + batch, count))]
-        told += [said.text for said in vlm.say(chats, max_tokens=max_tokens)]
-    return told
+        chats = [picture_chat(*question_of(number)) for number in range(start, min(start + batch, count))]
+        answers += [answer.text for answer in vlm.say(chats, max_tokens=max_tokens)]
+    return answers
 
 
 def write_one_pass_card(folder: Path, card: OnePassCard, words: str) -> None:
     """Card and README of a scorer."""
-    told = json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
-    (folder / ONE_PASS_CARD).write_text(told, encoding="utf-8")
+    text = json.dumps(card.model_dump(mode="json"), ensure_ascii=False, indent=2) + "\n"
+    (folder / ONE_PASS_CARD).write_text(text, encoding="utf-8")
     (folder / "README.md").write_text(words, encoding="utf-8")
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a trained model in its folder, whatever its kind: heads, a reward model or a one-pass scorer.
-#
-# Every kind has a name, criteria and a leak guard. Whoever asks about a folder asks here, and needs no network library.
-# --------------------------------------------------------------------------------------------------
+# -- any kind of model -------------------------------------------------------------------------------------------------
 
 
 AnyCard = ModelCard | OnePassCard
@@ -247,6 +245,6 @@ def read_card(folder: Path | str) -> AnyCard:
 def known_criteria(card: AnyCard) -> tuple[ModelCriterion, ...]:
     """All that a model has a number for; of a flag head's criterion, the log-odds of being flagged."""
     flag = card.flag if isinstance(card, ModelCard) else None
-    if flag is None or flag in {one.id for one in card.criteria}:
+    if flag is None or flag in {criterion.id for criterion in card.criteria}:
         return card.criteria
     return (*card.criteria, ModelCriterion(id=flag, name=flag, higher_is_better=False))

@@ -1,7 +1,14 @@
-"""CLIP on current transformers: from a folder in the hub's layout, or from open_clip's weights beside such a folder.
+"""CLIP on current transformers, and the released scorers built on it: CLIP score, PickScore, HPSv2.1, LAION, MPS.
 
-Pictures and texts are prepared by the rules in `peers`, not by transformers' processors: those change with the backend
-that is installed.
+Weights come from a folder in the hub's layout, or from open_clip's weights beside such a folder. Pictures and texts are
+prepared by the rules in `peers`, not by transformers' processors, which change with the installed backend.
+
+open_clip's SimpleTokenizer (hpsv2 1.2.0, src/open_clip/tokenizer.py) has the vocabulary and pairs of transformers' CLIP
+tokenizer, but repairs mojibake, unescapes HTML and knows other special tokens; `OpenClipTokenizer` does the same.
+
+In MPS, CLIP's patches attend to those words of the prompt that a condition lets through. Its modules have the names of
+the released weights. Layers are pairs of a cross-attention to the words and a self-attention with rotary positions,
+both with one key and value for all heads and a gated feed-forward beside them.
 """
 
 from __future__ import annotations
@@ -210,12 +217,7 @@ def _renamed(name: str) -> str:
     return f"{_NAMES[module]}.{kind}" if module in _NAMES else name
 
 
-# --------------------------------------------------------------------------------------------------
-# Texts as open_clip's SimpleTokenizer reads them: cleaned, split into words, each word in pairs of bytes.
-#
-# transformers' CLIP tokenizer has the same vocabulary and the same pairs, but it mends no mojibake, knows no HTML, and
-# takes other strings for special tokens. Source: hpsv2 1.2.0, src/open_clip/tokenizer.py.
-# --------------------------------------------------------------------------------------------------
+# -- texts as open_clip reads them -------------------------------------------------------------------------------------
 
 _STARTS, _ENDS = "<start_of_text>", "<end_of_text>"
 _WORDS = regex.compile(
@@ -244,13 +246,15 @@ class OpenClipTokenizer:
 
     def ids(self, text: str, longest: int) -> list[int]:
         """At most `longest` ids, those of the start and the end included."""
-        found = [self._ends[_STARTS]]
+        ids = [self._ends[_STARTS]]
         for word in _WORDS.findall(clean_text(text)):
             if word in self._ends:
-                found.append(self._ends[word])
+                ids.append(self._ends[word])
             else:
-                found += (token.id for token in self._model.tokenize(_as_letters(word)))
-        return [*found[: longest - 1], self._ends[_ENDS]]
+                letters = _letters()
+                as_letters = "".join(letters[byte] for byte in word.encode("utf-8", "replace"))
+                ids += (token.id for token in self._model.tokenize(as_letters))
+        return [*ids[: longest - 1], self._ends[_ENDS]]
 
     def batch(self, texts: Sequence[str], longest: int) -> list[list[int]]:
         """One row for each text, filled up with zeros after its end."""
@@ -258,26 +262,15 @@ class OpenClipTokenizer:
         return [row + [0] * (longest - len(row)) for row in rows]
 
 
-def _as_letters(word: str) -> str:
-    """Every byte of a word as the letter that stands for it in the vocabulary."""
-    letters = _letters()
-    return "".join(letters[byte] for byte in word.encode("utf-8", "replace"))
-
-
 @cache
 def _letters() -> list[str]:
     """A visible letter for each byte: itself where it is visible, else one past 255, in order."""
     visible = {*range(ord("!"), ord("~") + 1), *range(ord("¡"), ord("¬") + 1), *range(ord("®"), ord("ÿ") + 1)}
-    others = iter(range(256, 512))
-    return [chr(byte) if byte in visible else chr(next(others)) for byte in range(256)]
+    invisible = iter(range(256, 512))
+    return [chr(byte) if byte in visible else chr(next(invisible)) for byte in range(256)]
 
 
-# --------------------------------------------------------------------------------------------------
-# MPS: CLIP's patches look at those words of the prompt that a condition lets through.
-#
-# The names of modules are those of the released weights. Layers are pairs of a cross-attention to the words and a
-# self-attention with rotary positions, both with one key and value for all heads and a gated feed-forward beside them.
-# --------------------------------------------------------------------------------------------------
+# -- MPS ---------------------------------------------------------------------------------------------------------------
 
 MPS_WEIGHTS = ("MPS_overall.safetensors", "MPS_overall.pt")
 LET_THROUGH = 0.3
@@ -337,11 +330,11 @@ def _require_names(state: State, where: str) -> None:
     missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
     spare = [name for name in state if not name.startswith(("model.", "cross_model."))]
     if missing or spare:
-        told = [f"none with {', '.join(missing)}"] if missing else []
-        told += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
+        problems = [f"none with {', '.join(missing)}"] if missing else []
+        problems += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
         raise MissingWeights(
             f"MPS's weights are needed, with names that begin with {', '.join(needed)}",
-            found="; ".join(told),
+            found="; ".join(problems),
             where=where,
         )
 
@@ -389,9 +382,9 @@ class Residual(nn.Module):
         super().__init__()
         self.fn = fn
 
-    def forward(self, x: torch.Tensor, *others: torch.Tensor) -> torch.Tensor:
+    def forward(self, x: torch.Tensor, *context: torch.Tensor) -> torch.Tensor:
         """x + fn(x, ...)."""
-        values: torch.Tensor = x + self.fn(x, *others)
+        values: torch.Tensor = x + self.fn(x, *context)
         return values
 
 

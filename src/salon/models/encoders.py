@@ -1,8 +1,8 @@
-"""The interface of networks that turn pictures and texts into vectors.
+"""The interface of networks that turn pictures and texts into vectors, and the encoders by name.
 
 An encoder gives every text one vector, and every picture one vector for each of its *parts*. A part is `aligned` when
-it lies in the space of the texts, so that products and differences of the two mean something (CLIP has one such part);
-otherwise it stands for itself (EfficientNet's features know nothing of words).
+it lies in the space of the texts, so that products and differences of the two mean something (CLIP has one such part).
+Other parts stand for themselves (EfficientNet's features know nothing of words).
 """
 
 from __future__ import annotations
@@ -73,24 +73,22 @@ def picture_parts(
 
 def text_rows(texts: Sequence[str], width: int, encode: Callable[[list[str]], Vectors]) -> Vectors:
     """(texts, width) float32: `encode` for texts that have a word, zeros for those that have none."""
-    found = np.zeros((len(texts), width), np.float32)
-    there = [row for row, text in enumerate(texts) if text.strip()]
-    if there:
-        found[there] = encode([texts[row] for row in there])
-    return found
+    rows = np.zeros((len(texts), width), np.float32)
+    with_words = [row for row, text in enumerate(texts) if text.strip()]
+    if with_words:
+        rows[with_words] = encode([texts[row] for row in with_words])
+    return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# Encoders by the names that users write, each loaded only when it is asked for.
-# --------------------------------------------------------------------------------------------------
+# -- encoders by name --------------------------------------------------------------------------------------------------
 
 DEFAULT_ENCODER = "effnet-lite2+minilm"
 LOOK_ENCODER = "effnet-lite2+look"
 _OCR = "+ocr"
 _FOLDERS = {
-    "clip": "clip_encoder:ClipEncoder",
-    "siglip": "clip_encoder:ClipEncoder",
-    "qwen-vl": "vlm_encoder:VlmEncoder",
+    "clip": "folder_encoders:ClipEncoder",
+    "siglip": "folder_encoders:ClipEncoder",
+    "qwen-vl": "folder_encoders:VlmEncoder",
 }
 ENCODER_NAMES = (DEFAULT_ENCODER, DEFAULT_ENCODER + _OCR, LOOK_ENCODER, *(f"{kind}:FOLDER" for kind in _FOLDERS))
 
@@ -109,7 +107,7 @@ def open_encoder(
         encoder = _load_class("embedded_encoder:EmbeddedEncoder")(ocr=ocr or text.endswith(_OCR))
         return encoder
     if text == LOOK_ENCODER and not ocr:
-        encoder = _load_class("look_encoder:LookEncoder")()
+        encoder = _load_class("embedded_encoder:LookEncoder")()
         return encoder
     kind, _, folder = text.partition(":")
     if kind not in _FOLDERS or not folder:

@@ -1,7 +1,12 @@
-"""CLIP, SigLIP and their kin as encoders: pictures and texts in one space, from a folder in the hub's layout.
+"""Encoders from a folder in the hub's layout: CLIP, SigLIP and their kin, and Qwen-VL embedding models.
 
-Any network that transformers gives picture features and text features to will do. Weights run in float32. Pictures are
-prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its ends.
+`ClipEncoder` takes any network to which transformers gives picture features and text features. Weights run in float32.
+Pictures are prepared as the folder's own processor says: for CLIP that is the middle square, so a tall poster loses its
+ends.
+
+`VlmEncoder` gives the last hidden state at the last token of a chat with a picture or a text, as Qwen3-VL-Embedding was
+trained: an instruction, what is to be embedded, and the beginning of an answer. Any Qwen2-VL, Qwen2.5-VL or Qwen3-VL
+loads; those never trained to embed give weaker vectors. Weights run in the precision they were saved in.
 """
 
 from __future__ import annotations
@@ -39,13 +44,21 @@ class ClipEncoder:
             raise BadValue("a batch holds one picture or more", found=batch)
         place = weights_folder(folder, what="a CLIP or SigLIP")
         self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a CLIP or SigLIP")
-        _check_towers(self._config, folder)
+        network = MODEL_MAPPING.get(type(self._config), None)
+        if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
+            raise BadFile(
+                "a network with features of pictures and of texts is needed",
+                found=self._config.model_type,
+                where=folder,
+                remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
+            )
         pixels = "torchvision" if is_torchvision_available() else "pillow"  # they differ by up to 0.015
         self.name, self._folder, self._device, self._batch = name, folder, device, batch
         self.signature = f"{self._config.model_type} {fingerprint(place)} float32, pixels by {pixels}"
         self._changed = False
-        self.text_width = _width(self._config)
-        self.parts = (EncoderPart("image", self.text_width, True),)
+        width = getattr(self._config, "projection_dim", None) or self._config.text_config.projection_size
+        self.text_width = int(width)
+        self.parts: tuple[EncoderPart, ...] = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
     def __reduce__(self) -> Any:
@@ -62,8 +75,8 @@ class ClipEncoder:
     @property
     def device(self) -> torch.device:
         """Where it runs."""
-        found: torch.device = next(self._network.parameters()).device
-        return found
+        device: torch.device = next(self._network.parameters()).device
+        return device
 
     def network_copy(self) -> Any:
         """A copy of the network whose weights may be changed."""
@@ -71,22 +84,22 @@ class ClipEncoder:
 
     def with_network(self, network: Any, how: str) -> ClipEncoder:
         """The same encoder around another network; `how` it came about is part of what its vectors depend on."""
-        other = copy.copy(self)
-        other.__dict__["_network"] = network
-        other._changed = True
-        other.name, other.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
-        return other
+        encoder = copy.copy(self)
+        encoder.__dict__["_network"] = network
+        encoder._changed = True
+        encoder.name, encoder.signature = f"{self.name}, {how}", f"{self.signature}, {how}"
+        return encoder
 
     def picture_features(self, images: Sequence[Image.Image]) -> torch.Tensor:
         """(pictures, width), not brought to length 1; gradients flow."""
-        seen = self._processor(list(images), return_tensors="pt")
-        found: torch.Tensor = self._network.get_image_features(**seen.to(self.device)).pooler_output
-        return found
+        inputs = self._processor(list(images), return_tensors="pt")
+        features: torch.Tensor = self._network.get_image_features(**inputs.to(self.device)).pooler_output
+        return features
 
     def text_features(self, texts: list[str]) -> torch.Tensor:
         """(texts, width), not brought to length 1; gradients flow."""
-        found: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
-        return found
+        features: torch.Tensor = self._network.get_text_features(**self._tokens(texts)).pooler_output
+        return features
 
     @torch.inference_mode()
     def pictures(self, images: Sequence[Image.Image], part: str) -> Vectors:
@@ -95,27 +108,27 @@ class ClipEncoder:
             raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
         rows = [np.empty((0, self.text_width), np.float32)]
         for start in range(0, len(images), self._batch):
-            found = self.picture_features(images[start : start + self._batch])
-            rows.append(normalize(found, dim=-1).cpu().numpy())
+            features = self.picture_features(images[start : start + self._batch])
+            rows.append(normalize(features, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, width) float32; what is longer than the network can read is cut."""
-        return text_rows(texts, self.text_width, self._encoded)
+        return text_rows(texts, self.text_width, self._encode)
 
     @torch.inference_mode()
-    def _encoded(self, texts: list[str]) -> Vectors:
+    def _encode(self, texts: list[str]) -> Vectors:
         rows = []
         for start in range(0, len(texts), self._batch):
-            found = self.text_features(texts[start : start + self._batch])
-            rows.append(normalize(found, dim=-1).cpu().numpy())
+            features = self.text_features(texts[start : start + self._batch])
+            rows.append(normalize(features, dim=-1).cpu().numpy())
         return np.concatenate(rows)
 
     def _tokens(self, texts: list[str]) -> dict[str, torch.Tensor]:
         """Padded to the full length, as the network was trained."""
         siglip = self._config.model_type.startswith("siglip")
         longest = self._config.text_config.max_position_embeddings
-        found = self._tokenizer(
+        tokens = self._tokenizer(
             texts,
             padding="max_length",
             truncation=True,
@@ -123,7 +136,7 @@ class ClipEncoder:
             return_tensors="pt",
         )
         names = ("input_ids",) if siglip else ("input_ids", "attention_mask")
-        return {name: found[name].to(self.device) for name in names}
+        return {name: tokens[name].to(self.device) for name in names}
 
     @cached_property
     def _network(self) -> Any:
@@ -139,30 +152,7 @@ class ClipEncoder:
         return load_from_hub(AutoImageProcessor.from_pretrained, self._folder, what="its picture processor")
 
 
-def _check_towers(config: Any, folder: str) -> None:
-    network = MODEL_MAPPING.get(type(config), None)
-    if not hasattr(network, "get_image_features") or not hasattr(network, "get_text_features"):
-        raise BadFile(
-            "a network with features of pictures and of texts is needed",
-            found=config.model_type,
-            where=folder,
-            remedy="name a CLIP or SigLIP, or a Qwen-VL as qwen-vl:FOLDER",
-        )
-
-
-def _width(config: Any) -> int:
-    """Of the space that both towers lead to."""
-    width = getattr(config, "projection_dim", None) or config.text_config.projection_size
-    return int(width)
-
-
-# --------------------------------------------------------------------------------------------------
-# Qwen-VL embedding models as encoders: the last hidden state at the last token of a chat with a picture or a text.
-#
-# That is how Qwen3-VL-Embedding was trained: an instruction, what is to be embedded, and the beginning of an answer.
-# Any Qwen2-VL, Qwen2.5-VL or Qwen3-VL loads; those that were never trained to embed give vectors that carry less.
-# Weights run in the precision they were saved in, on every device.
-# --------------------------------------------------------------------------------------------------
+# -- Qwen-VL -----------------------------------------------------------------------------------------------------------
 
 INSTRUCTION = "Represent the user's input."
 """What Qwen3-VL-Embedding reads before everything that is not a search query."""
@@ -178,15 +168,15 @@ class VlmEncoder:
         place = weights_folder(folder, what="a Qwen-VL")
         self._config = load_from_hub(AutoConfig.from_pretrained, place, what="a Qwen-VL")
         if self._config.model_type not in QWEN_FAMILIES:
-            found = self._config.model_type
-            raise BadFile(f"one of {', '.join(QWEN_FAMILIES)} is needed", found=found, where=folder)
+            family = self._config.model_type
+            raise BadFile(f"one of {', '.join(QWEN_FAMILIES)} is needed", found=family, where=folder)
         pixels = "torchvision" if is_torchvision_available() else "pillow"
         self.name, self._folder, self._device, self._batch = name, folder, device, batch
         self.signature = (
             f"{self._config.model_type} {fingerprint(place)} last token of {INSTRUCTION!r}, pixels by {pixels}"
         )
         self.text_width = int(self._config.get_text_config().hidden_size)
-        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.parts: tuple[EncoderPart, ...] = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
     def __reduce__(self) -> Any:
@@ -199,18 +189,18 @@ class VlmEncoder:
             raise BadValue(f"a part of {self.name} is needed", found=repr(part), remedy="image")
         if not images:
             return np.empty((0, self.text_width), np.float32)
-        return self._encoded([_embedding_chat({"type": "image", "image": image}) for image in images])
+        return self._encode([_embedding_chat({"type": "image", "image": image}) for image in images])
 
     def texts(self, texts: Sequence[str]) -> Vectors:
         """(texts, width) float32."""
         return text_rows(
             texts,
             self.text_width,
-            lambda some: self._encoded([_embedding_chat({"type": "text", "text": one}) for one in some]),
+            lambda some: self._encode([_embedding_chat({"type": "text", "text": one}) for one in some]),
         )
 
     @torch.inference_mode()
-    def _encoded(self, chats: Sequence[Messages]) -> Vectors:
+    def _encode(self, chats: Sequence[Messages]) -> Vectors:
         rows = []
         for start in range(0, len(chats), self._batch):
             inputs = self._processor.apply_chat_template(

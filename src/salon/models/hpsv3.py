@@ -1,4 +1,10 @@
-"""HPSv3: a Qwen2-VL whose head reads mu and log sigma off the place of one special token."""
+"""HPSv3: a Qwen2-VL whose head reads mu and log sigma at the place of one special token.
+
+Its instruction is part of what the weights were trained on; only its SHA-256 is kept here. It is looked for, in this
+order, in a file that the user names, in instruction.txt beside the weights, and in an installed `hpsv3` package, whose
+files are read and never imported. Another text is refused, with two exceptions that the signature states: the user asks
+for it (`--other-instruction`), or it lies beside weights that do not have the release's size and so cannot be them.
+"""
 
 from __future__ import annotations
 
@@ -104,8 +110,8 @@ class QwenReward:
         cut = [patch_rows(image, self._layout) for image in pixels]
         grids = torch.tensor([grid for _, grid in cut])
         places = [int(grid.prod()) // self._layout.merge**2 for grid in grids]
-        written = [self._written(text, count) for text, count in zip(texts, places, strict=True)]
-        tokens = self._tokenizer(written, padding=True, return_tensors="pt")
+        chats = [self._chat_text(text, count) for text, count in zip(texts, places, strict=True)]
+        tokens = self._tokenizer(chats, padding=True, return_tensors="pt")
         batch = {
             "input_ids": tokens["input_ids"],
             "attention_mask": tokens["attention_mask"],
@@ -122,7 +128,7 @@ class QwenReward:
     def _require_chat(self, folder: Path) -> None:
         """Find out now whether the folder's chat template can ask about a picture."""
         try:
-            self._written("", 1)
+            self._chat_text("", 1)
         except Exception as error:  # templates raise whatever they like
             raise BadFile(
                 "a tokenizer with Qwen2-VL's chat template is needed, which shows a picture once",
@@ -131,16 +137,16 @@ class QwenReward:
                 remedy="put tokenizer_config.json, or chat_template.jinja, of Qwen2-VL-7B-Instruct beside the weights",
             ) from None
 
-    def _written(self, text: str, places: int) -> str:
+    def _chat_text(self, text: str, places: int) -> str:
         """The whole conversation; a prompt cannot bring a special token of its own."""
-        asked = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
-        content = [{"type": "image"}, {"type": "text", "text": asked}]
+        question = self.instruction.text.replace(PROMPT, text.replace(REWARD, ""))
+        content = [{"type": "image"}, {"type": "text", "text": question}]
         chat = [{"role": "user", "content": content}]
-        written = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
-        if written.count(_PICTURE) != 1:
-            reason = self.refusal(1, 1, text) or f"{written.count(_PICTURE)} times {_PICTURE} in the chat template"
+        chat_text = self._tokenizer.apply_chat_template(chat, tokenize=False, add_generation_prompt=True)
+        if chat_text.count(_PICTURE) != 1:
+            reason = self.refusal(1, 1, text) or f"{chat_text.count(_PICTURE)} times {_PICTURE} in the chat template"
             raise BadValue("a conversation with one picture in it is needed", found=reason)
-        return str(written.replace(_PICTURE, _PICTURE * places))
+        return str(chat_text.replace(_PICTURE, _PICTURE * places))
 
 
 class ReleasedParts(NamedTuple):
@@ -250,8 +256,8 @@ def _size(config: Qwen2VLConfig) -> tuple[int, int]:
 
 def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:
     options = {"config": config, "state_dict": state, "dtype": dtype}
-    network, told = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
-    wrong = [*told["missing_keys"], *told["unexpected_keys"], *told["mismatched_keys"]]
+    network, report = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
+    wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
     if wrong:
         raise MissingWeights(
             "weights that fit Qwen2-VL are needed", found=f"{len(wrong)} that do not: {wrong[:3]}", where=where
@@ -259,20 +265,10 @@ def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torc
     return network.eval().requires_grad_(False)
 
 
-# --------------------------------------------------------------------------------------------------
-# HPSv3's instruction: which text is the release's, where it is found, and what happens to another one.
-#
-# The text is part of what the weights were trained on. Only its SHA-256 is kept here. It is looked for, in this order,
-# in
-# a file that the user names, in instruction.txt beside the weights, and in an installed `hpsv3` package, whose files
-# are
-# read and never imported. Another text is refused, with two exceptions that are written into the signature: the user
-# says so (`--other-instruction`), or it lies beside weights that are not of the release's size and so cannot be them.
-# --------------------------------------------------------------------------------------------------
+# -- the instruction ---------------------------------------------------------------------------------------------------
 
 INSTRUCTION_FILE = "instruction.txt"
 PROMPT = "{text_prompt}"
-TOKEN = "<|Reward|>"
 INSTRUCTION_SHA256 = "f6ee57479d4e9eee76b49c00dc962e1e696a5a2b3cc32cebd9b1fa76fe27502c"
 """Of the text in hpsv3 1.0.0: INSTRUCTION and prompt_with_special_token, one after the other, in UTF-8."""
 _WORDS_SHA256 = "c303ff621c8d0d5d9fdbeb97064bf8208233bbf306a2e2d4a7f71bbaa55dbc5f"
@@ -318,22 +314,22 @@ def find_instruction(
     """The instruction for the weights in `folder`, whose network has `size` (width, layers)."""
     beside = folder / INSTRUCTION_FILE
     if file is not None:
-        found = _read_instruction(Path(file))
+        instruction = _read_instruction(Path(file))
     elif beside.is_file():
-        found = _read_instruction(beside)
+        instruction = _read_instruction(beside)
         accept_other = accept_other or size != RELEASED_SIZE
     else:
-        found = _in_package(folder)
-    if not found.is_released and not accept_other:
-        raise _refuse_instruction(found)
-    return found
+        instruction = _in_package(folder)
+    if not instruction.is_released and not accept_other:
+        raise _refuse_instruction(instruction)
+    return instruction
 
 
 def check_instruction(text: str, *, where: str) -> str:
     """`text`, where it holds a place for the prompt and the special token once."""
-    if PROMPT not in text or text.count(TOKEN) != 1:
+    if PROMPT not in text or text.count(REWARD) != 1:
         raise BadFile(
-            f"an instruction with {PROMPT} in it and one {TOKEN} is needed", found=repr(text[-80:]), where=where
+            f"an instruction with {PROMPT} in it and one {REWARD} is needed", found=repr(text[-80:]), where=where
         )
     return text
 
@@ -392,13 +388,13 @@ def _constants(path: Path) -> dict[str, str]:
     }
 
 
-def _refuse_instruction(found: Instruction) -> BadFile:
-    words = hashlib.sha256(" ".join(found.text.split()).encode()).hexdigest()
+def _refuse_instruction(instruction: Instruction) -> BadFile:
+    words = hashlib.sha256(" ".join(instruction.text.split()).encode()).hexdigest()
     differs = "its words with other white space" if words == _WORDS_SHA256 else "another text"
     return BadFile(
         f"HPSv3's own instruction is needed, SHA-256 {INSTRUCTION_SHA256[:12]}",
-        found=f"{differs}, SHA-256 {found.sha256[:12]}",
-        where=found.where,
+        found=f"{differs}, SHA-256 {instruction.sha256[:12]}",
+        where=instruction.where,
         remedy="take it from the package hpsv3 1.0.0, or score with this one on purpose by --other-instruction; "
         "the signature will say so",
     )

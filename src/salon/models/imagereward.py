@@ -61,11 +61,16 @@ class BlipReward(PreparedNetwork):
         weights = find_file(folder, IMAGEREWARD_WEIGHTS, of="ImageReward")
         state = read_state(weights)
         _require_names(state, str(weights))
-        told = _settings(find_file(folder, ["med_config.json"], of="ImageReward"))
+        path = find_file(folder, ["med_config.json"], of="ImageReward")
+        settings: dict[str, Any] = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
+        missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in settings]
+        if missing:
+            raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
+        config = settings
         rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
         self._tokenizer = _tokenizer(folder, rows)
         self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights), self.device)
-        self._reader = _text(_under(state, "blip.text_encoder."), told, str(weights), self.device)
+        self._reader = _text(_under(state, "blip.text_encoder."), config, str(weights), self.device)
         self._head = linear_stack(_under(state, "mlp."), where=str(weights)).to(self.device)
         side = self._eyes.config.image_size
         assert isinstance(side, int)
@@ -73,13 +78,13 @@ class BlipReward(PreparedNetwork):
 
     def numbers(self, pixels: torch.Tensor, texts: Sequence[str]) -> torch.Tensor:
         """One number for each picture and its prompt."""
-        seen = self._eyes(pixels).last_hidden_state
+        image_states = self._eyes(pixels).last_hidden_state
         tokens = self.tokens(texts)
         understood = self._reader(
             input_ids=tokens["input_ids"],
             attention_mask=tokens["attention_mask"],
-            encoder_hidden_states=seen,
-            encoder_attention_mask=torch.ones(seen.shape[:2], dtype=torch.long, device=self.device),
+            encoder_hidden_states=image_states,
+            encoder_attention_mask=torch.ones(image_states.shape[:2], dtype=torch.long, device=self.device),
         ).last_hidden_state[:, 0]
         values: torch.Tensor = (self._head(understood).squeeze(-1) - IMAGE_REWARD_MEAN) / IMAGE_REWARD_SD
         return values
@@ -97,8 +102,8 @@ def _require_names(state: State, where: str) -> None:
     missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
     spare = [name for name in state if not name.startswith(("blip.", "mlp."))]
     if spare and not missing:
-        found = f"{len(spare)} left over ({', '.join(spare[:3])})"
-        raise MissingWeights("weights of ImageReward and of nothing else are needed", found=found, where=where)
+        spare_names = f"{len(spare)} left over ({', '.join(spare[:3])})"
+        raise MissingWeights("weights of ImageReward and of nothing else are needed", found=spare_names, where=where)
     if missing:
         raise MissingWeights(
             f"ImageReward's weights are needed, with names that begin with {', '.join(needed)}",
@@ -117,14 +122,6 @@ def _tokenizer(folder: Path, rows: int) -> Any:
         tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
     check_vocabulary(tokenizer, rows, where=str(folder))
     return tokenizer
-
-
-def _settings(path: Path) -> dict[str, Any]:
-    told: dict[str, Any] = read_json(path, "ImageReward's settings of its text side are needed, as JSON")
-    missing = [name for name in ("encoder_width", "hidden_size", "num_attention_heads") if name not in told]
-    if missing:
-        raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
-    return told
 
 
 def _under(state: State, prefix: str) -> State:
@@ -160,20 +157,20 @@ def _vision_name(name: str) -> str:
     return f"{_VISION.get(module, module)}.{kind}"
 
 
-def _text(state: State, told: dict[str, Any], where: str, device: str) -> BlipTextModel:
-    known = {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}
-    taken = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "hidden_act",
+def _text(state: State, settings: dict[str, Any], where: str, device: str) -> BlipTextModel:
+    tensors = {name: tensor for name, tensor in state.items() if not name.endswith("position_ids")}
+    names = ("hidden_size", "num_attention_heads", "num_hidden_layers", "intermediate_size", "hidden_act",
              "layer_norm_eps", "max_position_embeddings")  # fmt: skip
     config = BlipTextConfig(
-        **{name: told[name] for name in taken if name in told},
-        vocab_size=known["embeddings.word_embeddings.weight"].shape[0],
-        encoder_hidden_size=told["encoder_width"],
+        **{name: settings[name] for name in names if name in settings},
+        vocab_size=tensors["embeddings.word_embeddings.weight"].shape[0],
+        encoder_hidden_size=settings["encoder_width"],
         is_decoder=True,  # what gives its layers eyes; its attention to the text itself stays both ways
         bos_token_id=None,
         eos_token_id=None,
         sep_token_id=None,
     )
     network = BlipTextModel(config, add_pooling_layer=False)
-    load_weights(network, known, where=where)
+    load_weights(network, tensors, where=where)
     ready: BlipTextModel = network.eval().requires_grad_(False).to(device)
     return ready

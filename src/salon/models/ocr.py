@@ -94,7 +94,7 @@ class Reading:
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Self:
         """The inverse of `record`."""
-        lines = tuple(TextLine(one["text"], _corners(one["corners"]), one["confidence"]) for one in record["lines"])
+        lines = tuple(TextLine(line["text"], _corners(line["corners"]), line["confidence"]) for line in record["lines"])
         return cls(record["width"], record["height"], lines)
 
 
@@ -109,27 +109,27 @@ def read_text(pixels: np.ndarray) -> Reading:
     None are found in a picture so thin that nothing of it is left when the engine makes it smaller.
     """
     try:
-        found = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
+        output = _engine()(np.ascontiguousarray(pixels[..., ::-1]))  # it takes blue first
     except ResizeImgError:
         return Reading(pixels.shape[1], pixels.shape[0], ())
-    assert isinstance(found, RapidOCROutput)  # what it gives where all three networks ran
-    boxes = found.boxes if found.txts and found.boxes is not None else ()
+    assert isinstance(output, RapidOCROutput)  # what it gives where all three networks ran
+    boxes = output.boxes if output.txts and output.boxes is not None else ()
     lines = tuple(
         TextLine(text, _corners((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
-        for text, corners, sure in zip(found.txts or (), boxes, found.scores or ())
+        for text, corners, sure in zip(output.txts or (), boxes, output.scores or ())
     )
     return Reading(pixels.shape[1], pixels.shape[0], lines)
 
 
-def remembered_reading(image: Image.Image, sha256: str, kept: ResultCache) -> Reading:
-    """The text in the picture whose bytes have that hash, read once whoever asks."""
+def remembered_reading(image: Image.Image, sha256: str, cache: ResultCache) -> Reading:
+    """The text in the picture whose bytes have that hash, read once."""
     key = f"{READER}|{sha256}"
-    known = kept.many([key])
-    if key in known:
-        return Reading.of_record(known[key])
-    found = read_text(np.asarray(image))
-    kept.keep({key: found.record()})
-    return found
+    cached = cache.many([key])
+    if key in cached:
+        return Reading.of_record(cached[key])
+    reading = read_text(np.asarray(image))
+    cache.keep({key: reading.record()})
+    return reading
 
 
 @cache

@@ -1,7 +1,7 @@
 """What each released scorer does to pictures and texts before its network, and to the number after it, as data.
 
 A rule states what the release's own code does; `source` says where that code is. Every loader takes its rules from
-here, `prepare` and `open_clip_text` carry them out, and tests/models/test_peer_numbers.py compares the results with
+here, `preprocessing` and `clip` carry them out, and tests/models/test_peer_numbers.py compares the results with
 numbers that the peers' own code gave. What differs on purpose is the policy for pictures (`store.pictures`): upright,
 on white, 8-bit RGB before anything else. No peer does all of that.
 """

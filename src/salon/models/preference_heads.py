@@ -1,6 +1,6 @@
 """Small networks that learn a preference from the vectors of a frozen encoder.
 
-t is a text's vector, p one part of a picture's (see `encoder`), x all its parts side by side. What a head reads:
+t is a text's vector, p one part of a picture's (see `encoders`), x all its parts side by side. What a head reads:
 
     one picture      aligned part: p, t*p, |t-p|                      free part: p                       (t once, first)
     two pictures     aligned part: pa, pb, pa-pb, |pa-pb|, t*(pa-pb)  free part: pa, pb, pa-pb, |pa-pb|
@@ -109,9 +109,9 @@ class PrincipalAxes(nn.Module):
 
     axes: Tensor
 
-    def __init__(self, width: int, kept: int) -> None:
+    def __init__(self, width: int, count: int) -> None:
         super().__init__()
-        self.register_buffer("axes", torch.eye(width, kept))
+        self.register_buffer("axes", torch.eye(width, count))
 
     def fit(self, rows: Tensor) -> None:
         """The first axes of these rows; where there are too few rows for all, the rest are 0."""
@@ -162,7 +162,7 @@ class FeatureScale(nn.Module):
 class PreferenceHeads(nn.Module):
     """The heads of all criteria over one encoder.
 
-    They read texts t and pictures x after `reduce_texts` and `reduce_pictures`: whoever asks often reduces once.
+    They read texts t and pictures x after `reduce_texts` and `reduce_pictures`: callers that ask often reduce once.
     """
 
     def __init__(self, shape: HeadShape) -> None:
@@ -177,8 +177,13 @@ class PreferenceHeads(nn.Module):
                     if not part.aligned
                 }
             )
-        one, two = _block_widths(shape)
-        features = one if shape.form == "scalar" else two
+        parts = shape.kept_parts
+        t, x = torch.zeros(1, shape.kept(shape.text_width)), torch.zeros(1, sum(part.width for part in parts))
+        single_blocks, pair_blocks = (
+            [block.shape[1] for block in one_blocks(t, x, parts)],
+            [block.shape[1] for block in two_blocks(t, x, x, parts)],
+        )
+        features = single_blocks if shape.form == "scalar" else pair_blocks
         self.scale = FeatureScale(features)
         shared = shape.trunk == "shared"
         self.trunk = WideLayer(sum(features), shape) if shared else nn.Identity()
@@ -188,8 +193,8 @@ class PreferenceHeads(nn.Module):
         else:
             self.register_buffer("references", torch.zeros(0, sum(part.width for part in self.parts)))
         if shape.flag is not None:
-            self.flag_scale = FeatureScale(one)
-            self.flag_head = _head(sum(one), shape)
+            self.flag_scale = FeatureScale(single_blocks)
+            self.flag_head = _head(sum(single_blocks), shape)
 
     def reduce_texts(self, texts: Tensor) -> Tensor:
         """(n, text width) vectors of an encoder as the heads read them."""
@@ -234,11 +239,11 @@ class PreferenceHeads(nn.Module):
         """(n,) a number for each picture: tau f, or the mean log-odds against the kept pictures, both orders."""
         if self.shape.form == "scalar":
             return self.tau[criterion] * self._one(t, x, criterion)
-        against = [self._against(t, x, kept.expand_as(x), criterion) for kept in self.references]
+        against = [self._against(t, x, reference.expand_as(x), criterion) for reference in self.references]
         return torch.stack(against).mean(0)
 
-    def _against(self, t: Tensor, x: Tensor, kept: Tensor, criterion: int) -> Tensor:
-        return (self._two(t, x, kept, criterion) - self._two(t, kept, x, criterion)) / 2
+    def _against(self, t: Tensor, x: Tensor, reference: Tensor, criterion: int) -> Tensor:
+        return (self._two(t, x, reference, criterion) - self._two(t, reference, x, criterion)) / 2
 
     def flag_logits(self, t: Tensor, x: Tensor) -> Tensor:
         """(n,) log-odds that a rater flags the picture."""
@@ -246,12 +251,12 @@ class PreferenceHeads(nn.Module):
         return values
 
     def _one(self, t: Tensor, x: Tensor, criterion: int) -> Tensor:
-        return self._headed(one_blocks(t, x, self.parts), criterion)
+        return self._apply_head(one_blocks(t, x, self.parts), criterion)
 
     def _two(self, t: Tensor, a: Tensor, b: Tensor, criterion: int) -> Tensor:
-        return self._headed(two_blocks(t, a, b, self.parts), criterion)
+        return self._apply_head(two_blocks(t, a, b, self.parts), criterion)
 
-    def _headed(self, blocks: list[Tensor], criterion: int) -> Tensor:
+    def _apply_head(self, blocks: list[Tensor], criterion: int) -> Tensor:
         values: Tensor = self.heads[criterion](self.trunk(self.scale(torch.cat(blocks, dim=-1)))).squeeze(-1)
         return values
 
@@ -311,15 +316,6 @@ class WideLayer(nn.Module):
 def _head(features: int, shape: HeadShape, *, shared: bool = False) -> nn.Sequential:
     last = nn.Linear(features + shape.width, 1)
     return nn.Sequential(last) if shared else nn.Sequential(WideLayer(features, shape), last)
-
-
-def _block_widths(shape: HeadShape) -> tuple[list[int], list[int]]:
-    """Features of one picture, and of two, kind by kind."""
-    parts = shape.kept_parts
-    t, x = torch.zeros(1, shape.kept(shape.text_width)), torch.zeros(1, sum(part.width for part in parts))
-    return [block.shape[1] for block in one_blocks(t, x, parts)], [
-        block.shape[1] for block in two_blocks(t, x, x, parts)
-    ]
 
 
 def _pieces(*rows: Tensor) -> Iterator[tuple[Tensor, ...]]:

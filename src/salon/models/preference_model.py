@@ -3,13 +3,12 @@
     model = load_model("model")                              heads or a reward model: the same interface
     model.scores(images, texts, "taste/mood")
 
-A model of heads also takes vectors, so that whoever has them in a cache (see `embeddings`) need not look at pictures
-again: `vector_scores` and `vector_logits`.
+A model of heads also takes vectors, so that vectors from a cache (see `embeddings`) can be used without looking at
+pictures again: `vector_scores` and `vector_logits`.
 """
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -48,8 +47,8 @@ class HeadsModel:
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> list[ModelScore]:
         """One number for each picture; for the flag head's criterion the log-odds of being flagged."""
-        found = self.vector_scores(self.encode(images), self.encode_texts(texts, criterion), criterion)
-        return [ModelScore(float(value)) for value in found]
+        values = self.vector_scores(self.encode(images), self.encode_texts(texts, criterion), criterion)
+        return [ModelScore(float(value)) for value in values]
 
     def pair_logits(
         self, a: Sequence[Image.Image], b: Sequence[Image.Image], texts: Sequence[str], criterion: str
@@ -61,7 +60,7 @@ class HeadsModel:
 
     def vector_scores(self, pictures: Mapping[str, Vectors], texts: Vectors, criterion: str) -> NDArray[np.float64]:
         """Scores from the vectors of pictures, by part, and of texts."""
-        t, x = self._reduced(texts), self._joined(pictures)
+        t, x = self._reduce_texts(texts), self._join_parts(pictures)
         if criterion == self.card.flag:
             return self._in_pieces(self.network.flag_logits, t, x)
         number = self.network.number(criterion)
@@ -78,7 +77,7 @@ class HeadsModel:
                 remedy="one of " + ", ".join(self.network.shape.criteria),
             )
         number = self.network.number(criterion)
-        rows = self._reduced(texts), self._joined(a), self._joined(b)
+        rows = self._reduce_texts(texts), self._join_parts(a), self._join_parts(b)
         return self._in_pieces(lambda t, a, b: self.network.logits(t, a, b, number), *rows)
 
     def encode(self, images: Sequence[Image.Image]) -> dict[str, Vectors]:
@@ -95,7 +94,7 @@ class HeadsModel:
         return [prefix + text for text in texts]
 
     @torch.inference_mode()
-    def _joined(self, pictures: Mapping[str, Vectors]) -> Tensor:
+    def _join_parts(self, pictures: Mapping[str, Vectors]) -> Tensor:
         missing = [part.name for part in self.network.shape.parts if part.name not in pictures]
         if missing:
             raise UnknownReference("vectors of every part are needed", found=f"none of {', '.join(missing)}")
@@ -103,7 +102,7 @@ class HeadsModel:
         return self.network.reduce_pictures(torch.from_numpy(whole).to(self._device))
 
     @torch.inference_mode()
-    def _reduced(self, texts: Vectors) -> Tensor:
+    def _reduce_texts(self, texts: Vectors) -> Tensor:
         return self.network.reduce_texts(torch.from_numpy(texts).to(self._device))
 
     @property
@@ -113,8 +112,8 @@ class HeadsModel:
     @torch.inference_mode()
     def _in_pieces(self, of: Callable[..., Tensor], *rows: Tensor) -> NDArray[np.float64]:
         pieces = zip(*(tensor.split(_ROWS) for tensor in rows))
-        made = [of(*each).double().cpu() for each in pieces if len(each[0])]
-        return torch.cat(made).numpy() if made else np.zeros(0)
+        outputs = [of(*each).double().cpu() for each in pieces if len(each[0])]
+        return torch.cat(outputs).numpy() if outputs else np.zeros(0)
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -146,9 +145,9 @@ def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder 
     folder = Path(path)
     card = read_model_card(folder)
     if card.kind == "reward":
-        result: PreferenceModel = importlib.import_module("salon.models.reward_model").load_reward(
-            folder, device=device
-        )
+        from salon.models.reward_model import load_reward
+
+        result: PreferenceModel = load_reward(folder, device=device)
         return result
     network = read_heads(folder).to(device or "cpu")
     if encoder is None:

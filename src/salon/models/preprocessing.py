@@ -1,8 +1,8 @@
 """Pictures as a released network takes them, by the rules in `peers`: from Pillow, or from tensors with a gradient.
 
-The tensor path does the same steps as tensor operations: resize, crop or pad, normalize. Rules that resize floats are
-the same there to the last bit. Rules that resize bytes skip only Pillow's rounding to 8 bits after each direction; the
-values are clipped to 0..1 as Pillow's are. docs/methods/scorers.md says how far the scores are apart.
+The tensor path does the same steps as tensor operations: resize, crop or pad, normalize. Rules that resize floats give
+the same bits on both paths. Rules that resize bytes skip only Pillow's rounding to 8 bits after each direction; values
+are clipped to 0..1 as Pillow's are. docs/methods/scorers.md says how far the scores are apart.
 """
 
 from __future__ import annotations
@@ -229,16 +229,18 @@ def folder_rule(rule: PictureRule, processor: Any, *, where: str) -> tuple[Pictu
     names = ("do_resize", "do_rescale", "do_normalize")
     off = [name for name in names if getattr(processor, name, True) is False]
     sides = {*crop.values()} if crop else {*size.values()}
-    known = set(size) in ({"shortest_edge"}, {"height", "width"}) and len(sides) == 1 and (crop or "height" in size)
-    known = known and ("shortest_edge" not in size or size["shortest_edge"] >= min(sides))
-    known = known and (not crop or "height" not in size or {*size.values()} == sides)
-    if off or not known:
+    is_supported = (
+        set(size) in ({"shortest_edge"}, {"height", "width"}) and len(sides) == 1 and (crop or "height" in size)
+    )
+    is_supported = is_supported and ("shortest_edge" not in size or size["shortest_edge"] >= min(sides))
+    is_supported = is_supported and (not crop or "height" not in size or {*size.values()} == sides)
+    if off or not is_supported:
         raise BadValue(
             "a picture processor of CLIP's kind is needed: a square cut from a resized picture",
             found=f"size {size}, crop {crop or 'none'}" + (f", {', '.join(off)} off" if off else ""),
             where=where,
         )
-    filters = (name for name, one in _FILTERS.items() if one == getattr(processor, "resample", 3))
+    filters = (name for name, filter_ in _FILTERS.items() if filter_ == getattr(processor, "resample", 3))
     fixed = replace(
         rule,
         fit="crop" if "shortest_edge" in size else "stretch",
@@ -255,14 +257,12 @@ def _plain_size(size: Any) -> dict[str, int]:
     if size is None:
         return {}
     names = ("height", "width", "shortest_edge", "longest_edge")
-    found = {name: size[name] if isinstance(size, dict) else getattr(size, name, None) for name in names
+    sizes = {name: size[name] if isinstance(size, dict) else getattr(size, name, None) for name in names
              if not isinstance(size, dict) or name in size}  # fmt: skip
-    return {name: int(value) for name, value in found.items() if value is not None}
+    return {name: int(value) for name, value in sizes.items() if value is not None}
 
 
-# --------------------------------------------------------------------------------------------------
-# What released networks share: numbers for pictures and their texts, from Pillow pictures or from tensors.
-# --------------------------------------------------------------------------------------------------
+# -- networks that read such pictures ----------------------------------------------------------------------------------
 
 
 class PreparedNetwork:

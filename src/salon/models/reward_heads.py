@@ -1,4 +1,8 @@
-"""Small heads that released scorers put on a large network's features."""
+"""Small heads that released scorers put on a large network's features, and what a reward head reads.
+
+One rule holds for every reward network, released or trained here: the head's second output is log sigma as it is,
+without bounds, as in HPSv3. Bounds against overflow are inside the laws of a vote (`train.losses`).
+"""
 
 from __future__ import annotations
 
@@ -75,12 +79,7 @@ def _reward_layers(width: int, first: int, second: int, last: int, *, dropout: f
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# From what a VLM read to the quality of a picture: positions, the special token, mu and log sigma.
-#
-# One rule for every reward network, released or trained here: the head's second output is log sigma as it is, without
-# bounds, as in HPSv3. What has to be bounded against overflow is bounded inside the laws of a vote (`train.losses`).
-# --------------------------------------------------------------------------------------------------
+# -- quality -----------------------------------------------------------------------------------------------------------
 
 REWARD = "<|Reward|>"
 """The special token at whose place the head reads."""
@@ -95,11 +94,11 @@ class Quality(NamedTuple):
 
 def read_quality(vlm: Any, head: nn.Module, token: int, inputs: dict[str, Tensor], positions: Positions) -> Quality:
     """(pictures,) mu and log sigma; `vlm` is a network without its output layer, `token` the special token's id."""
-    told = {"position_ids": flat_positions(inputs["input_ids"])} if positions == "flat" else {}
-    hidden = vlm(**inputs, **told).last_hidden_state
-    there = hidden[inputs["input_ids"] == token]  # one row for each picture
-    with torch.autocast(there.device.type, enabled=False):  # 8 bits are too few for a score
-        mu, log_sigma = head(there.to(next(head.parameters()).dtype)).unbind(-1)
+    extra_inputs = {"position_ids": flat_positions(inputs["input_ids"])} if positions == "flat" else {}
+    hidden = vlm(**inputs, **extra_inputs).last_hidden_state
+    token_states = hidden[inputs["input_ids"] == token]  # one row for each picture
+    with torch.autocast(token_states.device.type, enabled=False):  # 8 bits are too few for a score
+        mu, log_sigma = head(token_states.to(next(head.parameters()).dtype)).unbind(-1)
     return Quality(mu, log_sigma)
 
 

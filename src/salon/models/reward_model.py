@@ -70,17 +70,17 @@ class RewardModel:
 
     @torch.inference_mode()
     def _qualities(self, images: Sequence[Image.Image], texts: Sequence[str], criterion: str) -> tuple[Floats, Floats]:
-        name = self._named(criterion)
+        name = self._criterion_name(criterion)
         rows = []
         for start in range(0, len(images), BATCH):
-            shown, told = images[start : start + BATCH], texts[start : start + BATCH]
-            inputs = self.questions(shown, told, [name] * len(shown))
-            found = self.network({key: tensor.to(self.device) for key, tensor in inputs.items()})
-            rows.append(torch.stack([found.mu, found.log_sigma.exp()]).double().cpu().numpy())
+            batch_images, batch_texts = images[start : start + BATCH], texts[start : start + BATCH]
+            inputs = self.questions(batch_images, batch_texts, [name] * len(batch_images))
+            quality = self.network({key: tensor.to(self.device) for key, tensor in inputs.items()})
+            rows.append(torch.stack([quality.mu, quality.log_sigma.exp()]).double().cpu().numpy())
         mu, sigma = np.concatenate(rows, axis=1) if rows else np.zeros((2, 0))
         return mu, sigma
 
-    def _named(self, criterion: str) -> str:
+    def _criterion_name(self, criterion: str) -> str:
         if criterion not in self._names:
             raise UnknownReference(
                 "a criterion that the model was trained on is needed",

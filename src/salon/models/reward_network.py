@@ -91,19 +91,19 @@ class RewardQuestions:
         self, images: Sequence[Image.Image], texts: Sequence[str], criteria: Sequence[str]
     ) -> dict[str, torch.Tensor]:
         """One batch, padded; the criteria by the names that the instruction shows."""
-        asked = [self._asked(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
+        questions = [self._question(text, criterion) for text, criterion in zip(texts, criteria, strict=True)]
         messages = [
-            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in asked
+            [{"role": "user", "content": [{"type": "image"}, {"type": "text", "text": text}]}] for text in questions
         ]
         with self._turn:
-            written = self.processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
-            shown = [[image] for image in images]
-            return dict(self.processor(text=written, images=shown, padding=True, return_tensors="pt"))
+            chat_texts = self.processor.apply_chat_template(messages, tokenize=False, add_generation_prompt=True)
+            image_lists = [[image] for image in images]
+            return dict(self.processor(text=chat_texts, images=image_lists, padding=True, return_tensors="pt"))
 
-    def _asked(self, text: str, criterion: str) -> str:
+    def _question(self, text: str, criterion: str) -> str:
         """The instruction filled in; a prompt cannot bring a special token of its own."""
-        shown = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
-        return shown.replace(PROMPT, text.replace(REWARD, ""))
+        question = self.instruction.replace(CRITERION, criterion.replace(REWARD, ""))
+        return question.replace(PROMPT, text.replace(REWARD, ""))
 
 
 @dataclass(frozen=True)
@@ -113,7 +113,7 @@ class RewardParts:
     network: RewardNetwork
     questions: RewardQuestions
     open_again: Callable[[], RewardParts] = field(repr=False)
-    """Opens the same parts anew, as they were."""
+    """Opens the same parts again, as they were."""
 
 
 def open_parts(
@@ -131,13 +131,20 @@ def open_parts(
     """
     folder = Path(source)
     if any((folder / name).is_file() for name in HPSV3_WEIGHTS):
-        made = _open_released(folder, dtype, own_instruction=instruction is None)
+        released = released_parts(folder, dtype, with_instruction=instruction is None)
+        vlm, processor, head = released.network, released.processor, released.head
+        own = "" if released.instruction is None else released.instruction.text
+        positions = PEERS["hpsv3"].positions
     elif (folder / BACKBONE).is_dir():
-        made = _open_trained(folder, dtype)
+        vlm, processor, head, own, positions = _open_trained(folder, dtype)
     else:
-        made = _open_new(source, dtype, seed)
-    vlm, processor, head, own, positions = made
-    _set_dropout(head, dropout)
+        loaded = LoadedVlm(source, device="cpu", dtype=dtype)
+        vlm, processor, own = loaded.model, loaded.processor, DEFAULT_INSTRUCTION
+        head = new_reward_head(vlm.get_input_embeddings().weight.shape[1], seed=seed)
+        positions = vlm_positions(vlm)
+    for layer in head.modules():
+        if isinstance(layer, nn.Dropout):
+            layer.p = dropout
     text = instruction or own
     network = RewardNetwork(vlm, head, _token(vlm, processor.tokenizer), positions)
     questions = RewardQuestions(processor, check_instruction(text, where="instruction"), pixels=pixels)
@@ -145,18 +152,8 @@ def open_parts(
     return RewardParts(network, questions, again)
 
 
-_NetworkParts = tuple[Any, Any, nn.Module, str, Positions]
-"""A VLM, its processor, a head, an instruction, and the positions of its tokens."""
-
-
-def _open_new(source: str | Path, dtype: str, seed: int) -> _NetworkParts:
-    loaded = LoadedVlm(source, device="cpu", dtype=dtype)
-    width = loaded.model.get_input_embeddings().weight.shape[1]
-    head = new_reward_head(width, seed=seed)
-    return loaded.model, loaded.processor, head, DEFAULT_INSTRUCTION, vlm_positions(loaded.model)
-
-
-def _open_trained(folder: Path, dtype: str) -> _NetworkParts:
+def _open_trained(folder: Path, dtype: str) -> tuple[Any, Any, nn.Module, str, Positions]:
+    """A trained model's VLM, processor, head, instruction and the positions of its tokens."""
     loaded = LoadedVlm(folder / BACKBONE, device="cpu", dtype=dtype)
     file = find_file(folder, ["model.safetensors"], of="a reward model")
     state = read_state(file)
@@ -168,12 +165,6 @@ def _open_trained(folder: Path, dtype: str) -> _NetworkParts:
     return loaded.model, loaded.processor, head, own, stated or vlm_positions(loaded.model)
 
 
-def _open_released(folder: Path, dtype: str, *, own_instruction: bool) -> _NetworkParts:
-    parts = released_parts(folder, dtype, with_instruction=own_instruction)
-    text = "" if parts.instruction is None else parts.instruction.text
-    return parts.network, parts.processor, parts.head, text, PEERS["hpsv3"].positions
-
-
 def _token(vlm: Any, tokenizer: Any) -> int:
     """The id of the special token, which the tokenizer and the VLM get where they lack it."""
     tokenizer.add_special_tokens({"additional_special_tokens": [REWARD]}, replace_extra_special_tokens=False)
@@ -181,21 +172,11 @@ def _token(vlm: Any, tokenizer: Any) -> int:
         with torch.random.fork_rng(devices=[]), torch.no_grad():
             vlm.resize_token_embeddings(len(tokenizer), mean_resizing=False)
             # The new row is drawn by chance; the mean of the others is the same every time.
-            for table in _tables(vlm):
+            into, out = vlm.get_input_embeddings().weight, vlm.get_output_embeddings()
+            tables = [into] if out is None or out.weight is into else [into, out.weight]
+            for table in tables:
                 table[-1] = table[:-1].mean(dim=0)
     return int(tokenizer.convert_tokens_to_ids(REWARD))
-
-
-def _tables(vlm: Any) -> list[torch.Tensor]:
-    """The rows of the vocabulary, on the way in and (unless they are the same) on the way out."""
-    into, out = vlm.get_input_embeddings().weight, vlm.get_output_embeddings()
-    return [into] if out is None or out.weight is into else [into, out.weight]
-
-
-def _set_dropout(head: nn.Module, share: float) -> None:
-    for layer in head.modules():
-        if isinstance(layer, nn.Dropout):
-            layer.p = share
 
 
 def _set_pixels(pictures: Any, pixels: int) -> None:

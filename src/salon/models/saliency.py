@@ -34,8 +34,8 @@ def saliency(image: Image.Image) -> np.ndarray:
     left, top = (SIDE - width) // 2, (SIDE - height) // 2
     square[top : top + height, left : left + width] = small
     batch = ((square - _MEAN) / _SD).transpose(2, 0, 1)[None]
-    found = _session().run(["output_importance"], {"input_image": batch})[0].squeeze()
-    sized = np.asarray(Image.fromarray(found.astype(np.float32)).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
+    importance = _session().run(["output_importance"], {"input_image": batch})[0].squeeze()
+    sized = np.asarray(Image.fromarray(importance.astype(np.float32)).resize((SIDE, SIDE), Image.Resampling.BILINEAR))
     return sized[top : top + height, left : left + width]
 
 

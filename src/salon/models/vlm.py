@@ -76,7 +76,8 @@ class LoadedVlm:
     def __init__(self, source: str | Path, *, device: str = "auto", dtype: str = "auto") -> None:
         self.source = str(source)
         self.device, dtype = resolve_device(device, dtype)
-        self.model = _model(self.source, self.device, dtype)
+        load = AutoModelForImageTextToText.from_pretrained
+        self.model = load_network(load, self.source, what="a VLM", dtype=dtype, use_safetensors=True).to(self.device)
         self.processor = vlm_processor(self.source, self.model.config.model_type)
         self.tokenizer = self.processor.tokenizer
         self.tokenizer.padding_side = "left"
@@ -84,11 +85,11 @@ class LoadedVlm:
     @classmethod
     def around(cls, model: Any, processor: Any) -> LoadedVlm:
         """A network that is in memory already, one in training for instance, where it is."""
-        made = cls.__new__(cls)
-        made.source, made.device = str(model.config.name_or_path), str(model.device)
-        made.model, made.processor, made.tokenizer = model, processor, processor.tokenizer
-        made.tokenizer.padding_side = "left"
-        return made
+        loaded = cls.__new__(cls)
+        loaded.source, loaded.device = str(model.config.name_or_path), str(model.device)
+        loaded.model, loaded.processor, loaded.tokenizer = model, processor, processor.tokenizer
+        loaded.tokenizer.padding_side = "left"
+        return loaded
 
     @cached_property
     def vocabulary(self) -> list[bytes]:
@@ -97,10 +98,15 @@ class LoadedVlm:
         special = set(self.tokenizer.all_special_ids)
         names = self.tokenizer.convert_ids_to_tokens(list(ids))
         texts = self.tokenizer.batch_decode([[id] for id in ids])
-        named = [
-            b"" if id in special else _with_space(name, text).encode() for id, name, text in zip(ids, names, texts)
+        token_texts = [
+            b""
+            if id in special
+            else (f" {text}" if name.startswith("▁") and not text.startswith(" ") else text).encode()
+            for id, name, text in zip(ids, names, texts)
         ]
-        return named + [b""] * (self.model.get_output_embeddings().weight.shape[0] - len(named))  # padding of the layer
+        return token_texts + [b""] * (
+            self.model.get_output_embeddings().weight.shape[0] - len(token_texts)
+        )  # padding of the layer
 
     @torch.inference_mode()
     def say(
@@ -115,9 +121,9 @@ class LoadedVlm:
         """The model's answers, all in one batch. `watched` are tokens whose chances are wanted at every place."""
         inputs = self.inputs(chats, max_tokens)
         watch = _TokenWatcher(torch.tensor(watched, device=self.device), temperature or 1.0)
-        with torch.random.fork_rng(devices=_gpus(self.device)):
+        with torch.random.fork_rng(devices=([self.device] if self.device.startswith("cuda") else [])):
             torch.manual_seed(seed)
-            made = self.model.generate(
+            generated = self.model.generate(
                 **inputs,
                 generation_config=self._plan(max_tokens, temperature),
                 logits_processor=LogitsProcessorList([watch]),
@@ -126,11 +132,12 @@ class LoadedVlm:
         read = inputs["input_ids"].shape[1]
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
-            self._said(row[read:], length, watch, number) for number, (row, length) in enumerate(zip(made, lengths))
+            self._answer(row[read:], length, watch, number)
+            for number, (row, length) in enumerate(zip(generated, lengths))
         ]
 
     def inputs(self, chats: Sequence[Messages], max_tokens: int) -> Any:
-        """Everything the network reads, padded on the left; TooLong when that leaves no room for an answer."""
+        """Everything the network reads, padded on the left; ContextTooLong when that leaves no space for an answer."""
         inputs = self.processor.apply_chat_template(
             list(chats),
             tokenize=True,
@@ -164,12 +171,12 @@ class LoadedVlm:
     @cached_property
     def _ends(self) -> list[int]:
         """Tokens that end an answer, by the checkpoint and by its tokenizer."""
-        told = getattr(self.model.generation_config, "eos_token_id", None)
-        ends = told if isinstance(told, list) else [told]
+        stated = getattr(self.model.generation_config, "eos_token_id", None)
+        ends = stated if isinstance(stated, list) else [stated]
         return sorted({end for end in [*ends, self.tokenizer.eos_token_id] if end is not None})
 
-    def _said(self, made: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
-        ids = made.tolist()
+    def _answer(self, generated: Any, length: int, watch: _TokenWatcher, row: int) -> VlmAnswer:
+        ids = generated.tolist()
         end = next((place for place, id in enumerate(ids) if id in self._ends), None)
         spoken = ids if end is None else ids[:end]
         likely = [watch.chances(place, row, self.vocabulary) for place in range(len(spoken))] if watch.on else []
@@ -199,26 +206,12 @@ class _TokenWatcher(LogitsProcessor):
 
     def chances(self, place: int, row: int, vocabulary: Sequence[bytes]) -> dict[bytes, float]:
         """The watched tokens' log-probabilities at one place, by their text."""
-        found: dict[bytes, float] = {}
+        chances: dict[bytes, float] = {}
         for id, value in zip(self.ids.tolist(), self._steps[place][row].tolist()):
             text = vocabulary[id]
             if math.isfinite(value):
-                found[text] = value if text not in found else math.log(math.exp(found[text]) + math.exp(value))
-        return found
-
-
-def _with_space(name: str, text: str) -> str:
-    """A token's text with the space that some tokenizers drop when they write a token alone."""
-    return f" {text}" if name.startswith("▁") and not text.startswith(" ") else text
-
-
-def _gpus(device: str) -> list[str]:
-    return [device] if device.startswith("cuda") else []
-
-
-def _model(source: str, device: str, dtype: str) -> Any:
-    load = AutoModelForImageTextToText.from_pretrained
-    return load_network(load, source, what="a VLM", dtype=dtype, use_safetensors=True).to(device)
+                chances[text] = value if text not in chances else math.log(math.exp(chances[text]) + math.exp(value))
+        return chances
 
 
 def _image_only(kind: type) -> type:

@@ -4,7 +4,7 @@
     └── MissingWeights        weights are needed that are not there
 
 Weights are read from safetensors, or from pickles that hold nothing but tensors; code that comes with weights is never
-run. Nothing is fetched here: a hub name is looked up in the local cache, unless the user's own settings allow more.
+run. Nothing is downloaded here: a hub name is looked up in the local cache, unless the user's own settings allow more.
 """
 
 from __future__ import annotations
@@ -39,16 +39,16 @@ class MissingWeights(BadFile):
 
 def find_file(folder: Path, names: Iterable[str], *, of: str) -> Path:
     """The first of the files `names` that `folder` holds; MissingWeights when none is there."""
-    wanted = list(names)
-    found = next((folder / name for name in wanted if (folder / name).is_file()), None)
-    if found is None:
+    candidates = list(names)
+    path = next((folder / name for name in candidates if (folder / name).is_file()), None)
+    if path is None:
         raise MissingWeights(
-            f"{of} needs a file named {' or '.join(wanted)}",
+            f"{of} needs a file named {' or '.join(candidates)}",
             found=_listing(folder),
             where=str(folder),
             remedy="put the released file there; docs/methods/scorers.md says what each folder holds",
         )
-    return found
+    return path
 
 
 def _listing(folder: Path) -> str:
@@ -71,10 +71,6 @@ def read_state(path: Path) -> State:
             where=str(path),
             remedy="save its state_dict as safetensors; a pickled model is not opened, because that runs its code",
         ) from None
-    return _tensors(loaded, path)
-
-
-def _tensors(loaded: Any, path: Path) -> State:
     for key in _HOLDERS:
         if isinstance(loaded, Mapping) and isinstance(loaded.get(key), Mapping):
             loaded = loaded[key]
@@ -145,16 +141,16 @@ def load_network(
     logging.set_verbosity_error()  # its report of unused weights; what is missing is said below
     try:
         options |= {"output_loading_info": True, "ignore_mismatched_sizes": True}
-        network, told = load_from_hub(load, source, what=what, **options)
+        network, report = load_from_hub(load, source, what=what, **options)
     finally:
         logging.set_verbosity(level)
-    wrong = sorted([*told["missing_keys"], *(str(key) for key in told["mismatched_keys"])])
-    spare = [name for name in sorted(told["unexpected_keys"]) if exact and not name.endswith("position_ids")]
+    wrong = sorted([*report["missing_keys"], *(str(key) for key in report["mismatched_keys"])])
+    spare = [name for name in sorted(report["unexpected_keys"]) if exact and not name.endswith("position_ids")]
     if wrong or spare:
         parts = [f"{len(names)} {word} ({', '.join(names[:3])})" for word, names in
                  (("missing or of another shape", wrong), ("left over", spare)) if names]  # fmt: skip
-        found = ", ".join(parts)
-        raise MissingWeights("weights that fit the network are needed", found=found, where=str(source))
+        problems = ", ".join(parts)
+        raise MissingWeights("weights that fit the network are needed", found=problems, where=str(source))
     return network.eval()
 
 
@@ -191,9 +187,9 @@ def stated_licence(folder: Path) -> str:
     """The licence that the README beside weights names in its header, as the hub's do."""
     with suppress(OSError, UnicodeDecodeError):
         header = (folder / "README.md").read_text(encoding="utf-8").split("---")
-        named = re.search(r"^license(?:_name)?:\s*(\S+)", header[1] if len(header) > 2 else "", re.MULTILINE)
-        if named:
-            return named[1]
+        match = re.search(r"^license(?:_name)?:\s*(\S+)", header[1] if len(header) > 2 else "", re.MULTILINE)
+        if match:
+            return match[1]
     return "not stated beside the weights; ask their maker"
 
 
@@ -209,22 +205,17 @@ def weights_folder(place: str | Path, *, what: str) -> Path:
     return folder
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether a tokenizer belongs to the weights it is used with.
-# --------------------------------------------------------------------------------------------------
-
-
 def check_vocabulary(tokenizer: Any, rows: int, *, where: str) -> None:
     """MissingWeights unless the weights have a row for every token, and most rows have a token.
 
     Without its vocabulary a tokenizer loads as one that knows nothing, and every text is the same to it. A token past
     the last row stops the run in the middle.
     """
-    known = len(tokenizer)
-    if not rows / 2 <= known <= rows:
+    tokens = len(tokenizer)
+    if not rows / 2 <= tokens <= rows:
         raise MissingWeights(
             f"the tokenizer of the same release is needed: the weights have {rows:,} rows of a vocabulary",
-            found=f"one of {known:,} tokens",
+            found=f"one of {tokens:,} tokens",
             where=where,
             remedy="put its vocabulary (vocab.json and merges.txt, vocab.txt, or tokenizer.json) beside the weights",
         )

@@ -1,4 +1,4 @@
-"""Charts and static pages: one look for every report of the house.
+"""Charts and static pages: one look for every report.
 
     from salon.report import charts, Page, Section, Figure, Table, Column
     Page("Signal check", "80 prompts", [Section("Signal", [Figure(charts.dot_intervals(rows))])]).write("check.html")

@@ -17,7 +17,9 @@ What could not be made or scored: a generator's mean is over the pictures it has
 beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
 prompt without any scored picture in stage 1 waits.
 
-This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Source: HPSv3, section 4.2, Eq. 5-6.
+This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Means of a report are over prompts,
+with t intervals; a prompt without a number in a round is left out of that mean and counted.
+Source: HPSv3, section 4.2, Eq. 5-6.
 """
 
 from __future__ import annotations
@@ -67,12 +69,12 @@ class CohpSettings(Noun):
         if text is None:
             return None
         try:
-            found = [float(part) for part in text.split(",")]
+            strengths = [float(part) for part in text.split(",")]
         except ValueError:
             raise ValueError("numbers with commas between them are needed, such as 0.8,0.8,0.5") from None
-        if not all(0 < one <= 1 for one in found):  # also refuses NaN
+        if not all(0 < strength <= 1 for strength in strengths):  # also refuses NaN
             raise ValueError("strengths lie above 0, up to 1")
-        return ",".join(f"{one:g}" for one in found)
+        return ",".join(f"{strength:g}" for strength in strengths)
 
     @property
     def each(self) -> int:
@@ -81,8 +83,8 @@ class CohpSettings(Noun):
 
     def strength(self, number: int) -> float:
         """Of round `number`, from 1."""
-        found = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
-        return found[min(number, len(found)) - 1]
+        strengths = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
+        return strengths[min(number, len(strengths)) - 1]
 
     def first_seed(self, number: int) -> int:
         """Of a round; stage 1 is round 0. No two pictures of a generator share a seed."""
@@ -140,45 +142,51 @@ class ChainAnswer(Noun):
     why: str
 
 
-def best_picture(seen: Sequence[ChainPicture]) -> ChainPicture | None:
+def best_picture(pictures: Sequence[ChainPicture]) -> ChainPicture | None:
     """The highest score, the first of equals; None where there is none."""
-    scored = [one for one in seen if one.score is not None]
-    return max(scored, key=lambda one: one.score or 0.0, default=None)
+    scored = [picture for picture in pictures if picture.score is not None]
+    return max(scored, key=lambda picture: picture.score or 0.0, default=None)
 
 
-def choose_generator(prompt: str, seen: Mapping[str, Sequence[ChainPicture]]) -> ChainDecision | None:
+def choose_generator(prompt: str, by_generator: Mapping[str, Sequence[ChainPicture]]) -> ChainDecision | None:
     """Stage 1: who goes on, by the pictures of each generator; None while no picture has a score."""
-    means = tuple(_mean(name, pictures) for name, pictures in seen.items())
-    known = [one for one in means if one.figure is not None]
-    if not known:
+    means = tuple(_mean(name, pictures) for name, pictures in by_generator.items())
+    scored_means = [mean for mean in means if mean.figure is not None]
+    if not scored_means:
         return None
-    chosen = max(known, key=lambda one: one.figure.value if one.figure else 0.0)
-    start = best_picture(seen[chosen.generator])
-    everything = tuple(one for pictures in seen.values() for one in pictures)
+    chosen = max(scored_means, key=lambda mean: mean.figure.value if mean.figure else 0.0)
+    start = best_picture(by_generator[chosen.generator])
+    everything = tuple(mean for pictures in by_generator.values() for mean in pictures)
     best = best_picture(everything)
     assert start is not None
     assert best is not None
-    tied = tuple(one.generator for one in known if one is not chosen and not _apart(seen, chosen, one))
+    tied = tuple(
+        mean.generator for mean in scored_means if mean is not chosen and not _apart(by_generator, chosen, mean)
+    )
+    among = len(by_generator)
+    value = chosen.figure.value if chosen.figure else 0.0
+    ties = f"; not told apart from {', '.join(tied)}" if tied else ""
+    reason = f"{chosen.generator} has the highest mean of {among}, {value:.3g}{ties}"
     return ChainDecision(
         prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
-        means=means, tied=tied, why=_why_generator(chosen, tied, len(seen)),
+        means=means, tied=tied, why=reason,
     )  # fmt: skip
 
 
 def choose_start(
-    before: ChainDecision, number: int, strength: float | None, seen: Sequence[ChainPicture]
+    before: ChainDecision, number: int, strength: float | None, pictures: Sequence[ChainPicture]
 ) -> ChainDecision:
     """Stage 2: what the round after `number` starts from."""
-    best = best_picture(seen)
-    missing = sum(one.score is None for one in seen)
+    best = best_picture(pictures)
+    missing = sum(picture.score is None for picture in pictures)
     if best is None:
-        why = f"none of {len(seen)} pictures has a score: the next round has the same start"
+        why = f"none of {len(pictures)} pictures has a score: the next round has the same start"
     else:
         without = f", {missing} without one" if missing else ""
-        why = f"the highest score of {len(seen)} pictures{without}"
+        why = f"the highest score of {len(pictures)} pictures{without}"
     return ChainDecision(
         prompt=before.prompt, round=number, generator=before.generator, start=best.item if best else before.start,
-        best=best.item if best else None, strength=strength, began=before.start, seen=tuple(seen), why=why,
+        best=best.item if best else None, strength=strength, began=before.start, seen=tuple(pictures), why=why,
     )  # fmt: skip
 
 
@@ -186,12 +194,12 @@ def choose_answer(decisions: Sequence[ChainDecision], settings: CohpSettings) ->
     """What a chain ends with: the best of everything seen, or what the released rule keeps."""
     if not decisions:
         raise BadValue("a chain that has begun is needed", found="no decision")
-    pool = [(one.round, picture) for one in decisions for picture in one.seen if picture.score is not None]
+    pool = [(entry.round, picture) for entry in decisions for picture in entry.seen if picture.score is not None]
     if settings.variant == "released":
         pool = [(number, picture) for number, picture in pool if number > 0 and (picture.score or 0.0) > 0]
         if not pool:
             return ChainAnswer(item=None, score=None, round=None, generator=None, why="no score of stage 2 exceeds 0")
-    number, best = max(pool, key=lambda one: one[1].score or 0.0)
+    number, best = max(pool, key=lambda entry: entry[1].score or 0.0)
     tied = tuple(picture.item for _, picture in pool if picture.score == best.score and picture.item != best.item)
     among = "scores above 0 in stage 2" if settings.variant == "released" else "scored pictures of both stages"
     equal = f"; the first of {len(tied) + 1} with the same score" if tied else ""
@@ -203,12 +211,12 @@ def choose_answer(decisions: Sequence[ChainDecision], settings: CohpSettings) ->
 
 
 def _scores(pictures: Sequence[ChainPicture]) -> list[float]:
-    return [one.score for one in pictures if one.score is not None]
+    return [picture.score for picture in pictures if picture.score is not None]
 
 
 def _mean(name: str, pictures: Sequence[ChainPicture]) -> GeneratorMean:
     values = _scores(pictures)
-    failed = sum(not one.made for one in pictures)
+    failed = sum(not picture.made for picture in pictures)
     figure = mean_interval(values, level=LEVEL, unit="picture") if values else None
     return GeneratorMean(
         generator=name, figure=figure, asked=len(pictures), failed=failed,
@@ -216,12 +224,12 @@ def _mean(name: str, pictures: Sequence[ChainPicture]) -> GeneratorMean:
     )  # fmt: skip
 
 
-def _apart(seen: Mapping[str, Sequence[ChainPicture]], one: GeneratorMean, other: GeneratorMean) -> bool:
+def _apart(by_generator: Mapping[str, Sequence[ChainPicture]], first: GeneratorMean, second: GeneratorMean) -> bool:
     """Whether two generators can be told apart: Welch's interval of the difference leaves 0 out.
 
     Means of one picture cannot, nor can scores of which neither set varies: a spread that is not shown is not none.
     """
-    x, y = (np.array(_scores(seen[each.generator])) for each in (one, other))
+    x, y = (np.array(_scores(by_generator[each.generator])) for each in (first, second))
     if min(len(x), len(y)) < 2:
         return False
     difference = float(x.mean() - y.mean())
@@ -232,18 +240,7 @@ def _apart(seen: Mapping[str, Sequence[ChainPicture]], one: GeneratorMean, other
     return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
 
 
-def _why_generator(chosen: GeneratorMean, tied: Sequence[str], among: int) -> str:
-    value = chosen.figure.value if chosen.figure else 0.0
-    told = f"; not told apart from {', '.join(tied)}" if tied else ""
-    return f"{chosen.generator} has the highest mean of {among}, {value:.3g}{told}"
-
-
-# --------------------------------------------------------------------------------------------------
-# What a run of chains gave: every decision, every answer, and means by round.
-#
-# Means are over prompts, with t intervals over prompts. A prompt without a number in a round (nothing was made, nothing
-# could be scored) is left out of that round's mean and counted.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 COHP_FORMAT: Final = "salon.cohp/1"
 

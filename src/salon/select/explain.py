@@ -99,10 +99,10 @@ class Occlusion(Noun):
     @property
     def largest(self) -> tuple[int, int, float] | None:
         """Row and column (from 1) where covering costs most, and how much; None where it costs nowhere."""
-        known = [
+        places = [
             (drop, r, c) for r, row in enumerate(self.drops, 1) for c, drop in enumerate(row, 1) if drop is not None
         ]
-        drop, row, column = max(known, key=lambda one: one[0], default=(0.0, 0, 0))
+        drop, row, column = max(places, key=lambda place: place[0], default=(0.0, 0, 0))
         return (row, column, drop) if drop > 0 else None
 
 
@@ -155,10 +155,10 @@ def contributions(
     """What each criterion adds, in the order of the blend. Criteria without weight add 0."""
     row = np.array([[math.nan if value is None else value for value in values]], np.float64)
     adds = blend.contributions(row)[0]
-    found = []
+    parts = []
     for d, (term, value, sigma) in enumerate(zip(blend.terms, values, sigmas, strict=True)):
         value = None if value is None or not math.isfinite(value) else value
-        found.append(
+        parts.append(
             Contribution(
                 criterion=term.criterion, scorer=scorers[d] if scorers else "", value=value,
                 sigma=None if value is None else sigma, share=term.share,
@@ -168,44 +168,41 @@ def contributions(
                 unscored=None if value is not None else (reasons or {}).get(term.criterion, "no value"),
             )
         )  # fmt: skip
-    return tuple(found)
+    return tuple(parts)
 
 
-def total_of(found: Sequence[Contribution]) -> float | None:
+def total_of(parts: Sequence[Contribution]) -> float | None:
     """The total: the sum of what criteria add; None where one that counts has no value."""
-    adds = [one.adds for one in found if one.share > 0]
-    return None if any(one is None for one in adds) else math.fsum(one for one in adds if one is not None)
+    adds = [part.adds for part in parts if part.share > 0]
+    return None if any(part is None for part in adds) else math.fsum(part for part in adds if part is not None)
 
 
-def spread_of(blend: Blend, found: Sequence[Contribution]) -> float | None:
+def spread_of(blend: Blend, parts: Sequence[Contribution]) -> float | None:
     """Standard deviation of the total, where every criterion that counts states one."""
-    if any(one.sigma is None for one in found if one.share > 0):
+    if any(part.sigma is None for part in parts if part.share > 0):
         return None
-    sds = np.array([[0.0 if one.sigma is None else one.sigma for one in found]])
+    sds = np.array([[0.0 if part.sigma is None else part.sigma for part in parts]])
     return float(blend.spreads(sds)[0])
 
 
 def compare_contributions(a: Sequence[Contribution], b: Sequence[Contribution]) -> ScoreDifference:
     """Why a stands above b: what each criterion adds to one less what it adds to the other."""
-    if [one.criterion for one in a] != [one.criterion for one in b]:
+    if [part.criterion for part in a] != [part.criterion for part in b]:
         raise BadValue("two pictures under the same criteria are needed", found="other criteria")
     totals = total_of(a), total_of(b)
     if totals[0] is None or totals[1] is None:
-        lacking = [one.criterion for one in (*a, *b) if one.share > 0 and one.adds is None]
+        lacking = [part.criterion for part in (*a, *b) if part.share > 0 and part.adds is None]
         return ScoreDifference(total=None, adds={}, told=f"no total: {', '.join(dict.fromkeys(lacking))} gave no value")
     adds = {x.criterion: (x.adds or 0.0) - (y.adds or 0.0) for x, y in zip(a, b) if x.share > 0}
     order = sorted(adds, key=lambda id: -abs(adds[id]))
     total = math.fsum(adds.values())
-    return ScoreDifference(total=total, adds={id: adds[id] for id in order}, told=_difference_words(total, adds, order))
-
-
-def _difference_words(total: float, adds: Mapping[str, float], order: Sequence[str]) -> str:
-    if total == 0:
-        return "both have the same total"
-    above = "first" if total > 0 else "second"
-    for_, against = ([id for id in order if adds[id] * total > 0], [id for id in order if adds[id] * total < 0])
-    text = f"the {above} stands above by {abs(total):.3g}, most by {for_[0]} ({abs(adds[for_[0]]):.3g})"
-    return text + (f"; against it speaks {against[0]} ({abs(adds[against[0]]):.3g})" if against else "")
+    text = "both have the same total"
+    if total != 0:
+        above = "first" if total > 0 else "second"
+        for_, against = ([id for id in order if sign * adds[id] * total > 0] for sign in (1, -1))
+        text = f"the {above} stands above by {abs(total):.3g}, most by {for_[0]} ({abs(adds[for_[0]]):.3g})"
+        text += f"; against it speaks {against[0]} ({abs(adds[against[0]]):.3g})" if against else ""
+    return ScoreDifference(total=total, adds={id: adds[id] for id in order}, told=text)
 
 
 # -- what is near ------------------------------------------------------------------------------------------------------
@@ -222,15 +219,15 @@ def distances(query: Mapping[str, ArrayLike], among: Mapping[str, ArrayLike]) ->
     return np.asarray(np.mean(apart, axis=0))
 
 
-def _apart(one: NDArray[np.float64], rows: NDArray[np.float64]) -> Floats:
-    one, rows = one.astype(np.float64), rows.astype(np.float64)
-    if rows.ndim != 2 or one.shape != rows.shape[1:]:
-        raise BadValue("vectors of one width are needed", found=f"{one.shape} and {rows.shape}")
-    lengths, own = np.linalg.norm(rows, axis=1), float(np.linalg.norm(one))
+def _apart(vector: NDArray[np.float64], rows: NDArray[np.float64]) -> Floats:
+    vector, rows = vector.astype(np.float64), rows.astype(np.float64)
+    if rows.ndim != 2 or vector.shape != rows.shape[1:]:
+        raise BadValue("vectors of one width are needed", found=f"{vector.shape} and {rows.shape}")
+    lengths, own = np.linalg.norm(rows, axis=1), float(np.linalg.norm(vector))
     empty = lengths == 0
     if own == 0:
         return np.where(empty, 0.0, 1.0)
-    cosine = rows @ one / (np.where(empty, 1.0, lengths) * own)
+    cosine = rows @ vector / (np.where(empty, 1.0, lengths) * own)
     return np.where(empty, 1.0, np.clip(1 - cosine, 0.0, 2.0))
 
 
@@ -245,13 +242,13 @@ def nearest(apart: Floats, k: int, *, copies: Sequence[bool] | None = None) -> l
     return [int(place) for place in order if not same[place]][:k]
 
 
-def rank_among(value: float, others: ArrayLike) -> tuple[float, tuple[float, float, float]]:
+def rank_among(value: float, reference_values: ArrayLike) -> tuple[float, tuple[float, float, float]]:
     """Share of the others below a value, half of the equal ones counted; and the others' quartiles."""
-    found = np.asarray(others, np.float64)
-    if not len(found):
+    values = np.asarray(reference_values, np.float64)
+    if not len(values):
         raise TooFew("values to stand among are needed", found=0)
-    if not (math.isfinite(value) and np.isfinite(found).all()):
+    if not (math.isfinite(value) and np.isfinite(values).all()):
         raise BadValue("finite values are needed", found=value)
-    below = float((found < value).mean() + (found == value).mean() / 2)
-    low, middle, high = np.quantile(found, [0.25, 0.5, 0.75])
+    below = float((values < value).mean() + (values == value).mean() / 2)
+    low, middle, high = np.quantile(values, [0.25, 0.5, 0.75])
     return below, (float(low), float(middle), float(high))

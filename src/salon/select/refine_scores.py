@@ -1,16 +1,18 @@
-"""What a loop gave: every chain, every number, and what the rounds differ by.
+"""Results of a loop, and scores of its pictures: by scorers, by points of a checklist, by the record of a poster.
 
-All figures are means over prompts, each prompt the mean of its pictures in a round. Differences are paired: prompt by
-prompt, with an interval over prompts and a p value by flipping signs (`salon.stats.intervals`); Holm's
-adjustment is over
-all differences of one scorer.
+Figures are means over prompts, each prompt the mean of its pictures in a round. Differences are paired: prompt by
+prompt, with an interval over prompts and a p value by flipping signs (`salon.stats.intervals`); Holm's adjustment is
+over all differences of one scorer.
+
+All scorers see the original prompt: a revised one that asks for less must not score higher for it. `true-quality` is
+the mean over criteria of what `salon.render.quality` says of the flaws on record. It is an oracle: it stands beside the
+others, and picks nothing unless it is told to.
 """
 
 from __future__ import annotations
 
-import importlib
 import math
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -28,6 +30,7 @@ from salon.judge.run import run_plan
 from salon.judge.scoring import SCORES_FOLDER, read_scores, score_study, scores_file
 from salon.judge.vlm import Vlm
 from salon.models.cache import ResultCache
+from salon.select.scores import StepCallback, no_progress
 from salon.stats.intervals import SHARE, UNBOUNDED, Ends
 from salon.stats.result import Estimate
 from salon.store.folder import open_study
@@ -138,18 +141,10 @@ class RefineReport(Noun):
         return not self.waiting
 
 
-# --------------------------------------------------------------------------------------------------
-# What every picture of a loop is worth: by any scorer, by points of a checklist, and by the record of a drawn poster.
-#
-# All of them see the original prompt: a revised one that asks for less must not score higher for it. `true-quality` is
-# the mean over criteria of what `salon.render.quality` says of the flaws on record. It is an oracle: it stands beside
-# the
-# others, and picks nothing unless it is told to.
-# --------------------------------------------------------------------------------------------------
+# -- scores ------------------------------------------------------------------------------------------------------------
 
 POINTS = "points"
 PointsBy = Literal["pixels", "layout", "vlm"]
-StepCallback = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
@@ -169,19 +164,23 @@ class LoopScores:
 
     def best(self, items: Sequence[str]) -> str | None:
         """The item with the best number, the first of equals; None where none has one."""
-        known = [item for item in items if item in self.values]
+        scored_items = [item for item in items if item in self.values]
         sign = 1 if self.higher_is_better else -1
-        return max(known, key=lambda item: sign * self.values[item], default=None)
+        return max(scored_items, key=lambda item: sign * self.values[item], default=None)
 
 
-def scorer_scores(folder: Path, scorer: Scorer, watch: StepCallback = lambda doing, done, wanted: None) -> LoopScores:
+def scorer_scores(folder: Path, scorer: Scorer, watch: StepCallback = no_progress) -> LoopScores:
     """The scores of all pictures so far; each is looked at once, whatever the number of calls."""
     study = open_study(folder)
     card: ScorerCard = getattr(scorer, "card", ScorerCard())
     if not study.counts.get("items"):
         return LoopScores(scorer.name, {}, card.higher_is_better, str(scorer.signature), {})
     score_study(
-        study, folder, scorer, progress=lambda done, wanted: watch(scorer.name, done, wanted), kept=ResultCache()
+        study,
+        folder,
+        scorer,
+        progress=lambda completed, total: watch(scorer.name, completed, total),
+        cache=ResultCache(),
     )
     rows = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     return LoopScores(
@@ -197,12 +196,12 @@ def scorer_scores(folder: Path, scorer: Scorer, watch: StepCallback = lambda doi
 
 def true_scores(folder: Path) -> LoopScores | None:
     """True quality of every picture with a record; None where no picture has one."""
-    known, _ = read_generations(folder)
-    records = {line.item: folder / line.layout for line in known.values() if line.ok and line.layout}
+    generations, _ = read_generations(folder)
+    records = {line.item: folder / line.layout for line in generations.values() if line.ok and line.layout}
     if not records:
         return None
-    found = {item: mean_quality(path.read_text(encoding="utf-8")) for item, path in records.items()}
-    values = {item: value for item, value in found.items() if value is not None}
+    qualities = {item: mean_quality(path.read_text(encoding="utf-8")) for item, path in records.items()}
+    values = {item: value for item, value in qualities.items() if value is not None}
     return LoopScores(TRUTH, values, True, "true-quality", {}, ends=SHARE) if values else None
 
 
@@ -213,26 +212,26 @@ def point_scores(folder: Path, points: Sequence[Point], opened: AbstractContextM
     """
     study = open_study(folder)
     ids = dict.fromkeys(point.criterion or POINTS_CRITERION.id for point in points)
-    asked = Study.build(
+    point_study = Study.build(
         study.name, [Criterion(id=id) for id in ids],
         tables={"prompts": list(study.nouns("prompts")), "items": list(study.nouns("items"))},
     )  # fmt: skip
-    if not asked.counts.get("items"):
+    if not point_study.counts.get("items"):
         return LoopScores(POINTS, {}, True, "no picture", {})
-    plan = plan_role(asked, folder, points)
+    plan = plan_role(point_study, folder, points)
     if plan is None:
         raise BadValue("points about the prompts of the loop are needed", found="points about other prompts")
     with opened as vlm:
         run_plan(plan, vlm, overwrite=True)
         rows = read_verdicts(judge_folder(folder, vlm.name)).to_pylist()
         signature = str(vlm.signature)
-    said: dict[str, list[bool]] = {}
+    passes: dict[str, list[bool]] = {}
     why: dict[str, str] = {}
     for row in rows:
         if row["failed"] is not None and row["failed"] not in FINAL_FAILURES:
             why[row["a"]] = f"no answer: {row['failed']}"
-        said.setdefault(row["a"], []).append(majority_of_samples([row["value"]]) is True)
-    values = {item: sum(passed) / len(passed) for item, passed in said.items() if item not in why}
+        passes.setdefault(row["a"], []).append(majority_of_samples([row["value"]]) is True)
+    values = {item: sum(passed) / len(passed) for item, passed in passes.items() if item not in why}
     return LoopScores(POINTS, values, True, signature, why, ends=SHARE)
 
 
@@ -240,27 +239,28 @@ def point_scores(folder: Path, points: Sequence[Point], opened: AbstractContextM
 
 
 @contextmanager
-def open_diagnosing_vlm(named: JudgeSpec, folder: Path) -> Iterator[Vlm]:
+def open_diagnosing_vlm(spec: JudgeSpec, folder: Path) -> Iterator[Vlm]:
     """Who looks at the pictures, as the command line names it: a VLM, a script, or a measurement."""
-    named.check()
-    if named.measured is not None:
-        measured = importlib.import_module("salon.judge.measuring_judge")  # a reader of text, for those who need it
-        pixels = named.measured == "pixels"
-        yield measured.pixel_diagnosis(named.judge, named.workers) if pixels else measured.layout_diagnosis(named.judge)
-    elif named.looks or named.script is not None:
-        with open_judge(named, Study("refine", ()), folder) as vlm:
+    spec.check()
+    if spec.measured is not None:
+        from salon.judge import measuring_judge as measured  # a reader of text, for those who need it
+
+        pixels = spec.measured == "pixels"
+        yield measured.pixel_diagnosis(spec.judge, spec.workers) if pixels else measured.layout_diagnosis(spec.judge)
+    elif spec.looks or spec.script is not None:
+        with open_judge(spec, Study("refine", ()), folder) as vlm:
             yield vlm
     else:
         raise BadValue(
-            "somebody who can look at a picture and write a prompt is needed", found=named.judge,
+            "somebody who can look at a picture and write a prompt is needed", found=spec.judge,
             remedy="--model NAME --endpoint URL, --transformers FOLDER, --script FILE or --measured pixels",
         )  # fmt: skip
 
 
 def open_answering_vlm(
-    by: PointsBy, named: JudgeSpec, folder: Path, points: Sequence[Point]
+    by: PointsBy, spec: JudgeSpec, folder: Path, points: Sequence[Point]
 ) -> AbstractContextManager[Vlm]:
     """Who answers points: a measurement, or the VLM that looks."""
-    chosen = named if by == "vlm" else JudgeSpec(measured=by, workers=named.workers, name=f"points-{by}")
+    chosen = spec if by == "vlm" else JudgeSpec(measured=by, workers=spec.workers, name=f"points-{by}")
     study = open_study(folder)
     return open_judge(chosen, study, folder.resolve(), points)

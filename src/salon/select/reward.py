@@ -17,6 +17,25 @@ among the rest, since that would be another reward. A criterion of weight 0 is r
 
 Calls may come from several threads; scorers are asked by one at a time. What a scorer raises is raised here, with a
 note whose it is.
+
+`reward` makes one from the words that name its scorers, as `salon score` names them:
+
+    salon.reward("model:taste")                                              all criteria of a model
+    salon.reward("model:taste@taste/mood", "words", weights="mood=3,words=1", reference="reference.json", clip=3)
+
+Pictures come as trainers hold them:
+
+    path                 str or Path: the file itself
+    bytes                of a PNG, JPEG, WebP or GIF
+    PIL image            any mode
+    {"bytes", "path"}    as the library `datasets` keeps a picture that was not decoded
+    array or tensor      numpy or torch, uint8 from 0 to 255 or floats from 0 to 1, 1, 3 or 4 channels: one picture, or
+                         all pictures of a call in one with four axes
+
+Channels stand first (CHW) or last (HWC). Where both ends could be the channels, torch has them first and numpy last.
+Floats become bytes by round(255 x), as image pipelines do it. Further than .01 outside of 0 to 1 they are refused:
+a picture from -1 to 1 would be scored as another picture. Pixels that are no finite numbers are what a network gives
+when it overflows: such a picture has no score, and that is no error.
 """
 
 from __future__ import annotations
@@ -105,18 +124,20 @@ class Reward:
 
     def judged(self, pictures: Any, prompts: Sequence[Text] | None = None) -> RewardBatch:
         """Rewards with what each criterion added, and why a picture has none."""
-        given = each_picture(pictures)
-        texts = _prompts(prompts, len(given))
-        values = np.full((len(given), len(self.scorers)), np.nan)
-        reasons: list[str | None] = [None] * len(given)
-        for start in range(0, len(given), _FILES_AT_ONCE):
+        picture_list = each_picture(pictures)
+        texts = _prompts(prompts, len(picture_list))
+        values = np.full((len(picture_list), len(self.scorers)), np.nan)
+        reasons: list[str | None] = [None] * len(picture_list)
+        for start in range(0, len(picture_list), _FILES_AT_ONCE):
             part = slice(start, start + _FILES_AT_ONCE)
-            values[part], reasons[part] = self._scored(given[part], texts[part], start)
+            values[part], reasons[part] = self._scored(picture_list[part], texts[part], start)
         parts = self._parts(values)
         totals = [math.fsum(row) for row in parts]  # the same sum whatever the order of the criteria
         rewards = [None if math.isnan(total) else total for total in totals]
-        told = [None if r is not None else (why or "a scorer gave no number") for r, why in zip(rewards, reasons)]
-        return RewardBatch(rewards, _by(self.scorers, parts), _by(self.scorers, values), told)
+        all_reasons = [
+            None if r is not None else (why or "a scorer gave no number") for r, why in zip(rewards, reasons)
+        ]
+        return RewardBatch(rewards, _by(self.scorers, parts), _by(self.scorers, values), all_reasons)
 
     def _scored(
         self, pictures: list[Any], prompts: list[Prompt | None], start: int
@@ -125,16 +146,16 @@ class Reward:
         values = np.full((len(pictures), len(self.scorers)), np.nan)
         reasons: list[str | None] = [None] * len(pictures)
         with tempfile.TemporaryDirectory(prefix="salon-") as folder:
-            found = [picture_item(one, Path(folder) / str(n), start + n) for n, one in enumerate(pictures)]
-            able = [n for n, one in enumerate(found) if isinstance(one, Item)]
-            items, texts = [found[n] for n in able], [prompts[n] for n in able]
+            entries = [picture_item(entry, Path(folder) / str(n), start + n) for n, entry in enumerate(pictures)]
+            able = [n for n, entry in enumerate(entries) if isinstance(entry, Item)]
+            items, texts = [entries[n] for n in able], [prompts[n] for n in able]
             for column, (id, scorer) in enumerate(self.scorers.items() if able else ()):
                 for n, (value, why) in zip(able, self._asked(id, scorer, items, texts), strict=True):
                     values[n, column] = math.nan if value is None else value
                     if why is not None and self.blend.terms[column].share > 0:
                         reasons[n] = reasons[n] or f"{id}: {why}"
-        for n, one in enumerate(found):
-            reasons[n] = one if isinstance(one, str) else reasons[n]
+        for n, entry in enumerate(entries):
+            reasons[n] = entry if isinstance(entry, str) else reasons[n]
         return values, reasons
 
     def _asked(
@@ -143,17 +164,20 @@ class Reward:
         """Number and, where there is none, the reason, as far as the scorer gives one."""
         try:
             with self._lock:
-                found = _ask_scorer(scorer, items, prompts, 1 if self.alone else len(items))
+                together = 1 if self.alone else len(items)
+                ask = getattr(scorer, "results", None) or scorer.score
+                starts = range(0, len(items), together)
+                results = [result for n in starts for result in ask(items[n : n + together], prompts[n : n + together])]
         except Exception as error:  # as it was raised, and with whose it is: nothing is scored in its place
             error.add_note(f"raised by the scorer {scorer.name!r} of {id!r}, asked about {len(items)} pictures")
             raise
-        if len(found) != len(items):
+        if len(results) != len(items):
             raise BadValue(
                 "a scorer gives one number for each picture",
-                found=f"{len(found)} for {len(items)}",
+                found=f"{len(results)} for {len(items)}",
                 where=f"scorer {scorer.name!r} of {id!r}",
             )
-        return [_read_result(one) for one in found]
+        return [_read_result(result) for result in results]
 
     def _parts(self, values: NDArray[np.float64]) -> NDArray[np.float64]:
         """(pictures, criteria) what each criterion adds; NaN where one that counts has no number."""
@@ -164,22 +188,15 @@ class Reward:
         return added
 
     def _signature(self) -> Signature:
-        told = "\n".join(f"{id} {scorer.signature}" for id, scorer in self.scorers.items())
+        identity = "\n".join(f"{id} {scorer.signature}" for id, scorer in self.scorers.items())
         settings: dict[str, Any] = {
             "weights": ",".join(f"{id}={share:g}" for id, share in self.blend.shares.items()),
-            "scorers": hashlib.sha256(told.encode()).hexdigest()[:12],
+            "scorers": hashlib.sha256(identity.encode()).hexdigest()[:12],
             "reference": self.blend.reference,
             "clip": self.clip,
             "alone": self.alone,
         }
         return Signature(method="reward", settings=settings)
-
-
-def _ask_scorer(scorer: Scorer, items: list[Any], prompts: list[Prompt | None], together: int) -> list[Any]:
-    """What a scorer says, asked about `together` items at a time; with reasons where it gives them."""
-    ask = getattr(scorer, "results", None) or scorer.score
-    starts = range(0, len(items), together)
-    return [one for n in starts for one in ask(items[n : n + together], prompts[n : n + together])]
 
 
 def text_prompt(text: str) -> Prompt:
@@ -212,24 +229,19 @@ def _prompts(prompts: Sequence[Text] | None, count: int) -> list[Prompt | None]:
     if isinstance(prompts, str) or len(prompts) != count:
         found = "one text" if isinstance(prompts, str) else f"{len(prompts)} prompts for {count} pictures"
         raise BadValue("one prompt for each picture is needed", found=found, remedy="a list of the same length")
-    return [_prompt(one, number) for number, one in enumerate(prompts)]
+    for number, text in enumerate(prompts):
+        if text is not None and not isinstance(text, str | Prompt):
+            raise BadValue(
+                "a prompt is a text, a salon.Prompt or None", found=type(text).__name__, where=f"prompt {number}",
+                remedy="the adapters take texts out of conversations",
+            )  # fmt: skip
+    return [text_prompt(text) if isinstance(text, str) else text for text in prompts]
 
 
-def _prompt(one: Any, number: int) -> Prompt | None:
-    if one is None or isinstance(one, Prompt):
-        return one
-    if not isinstance(one, str):
-        raise BadValue(
-            "a prompt is a text, a salon.Prompt or None", found=type(one).__name__, where=f"prompt {number}",
-            remedy="the adapters take texts out of conversations",
-        )  # fmt: skip
-    return text_prompt(one)
-
-
-def _read_result(found: Any) -> tuple[float | None, str | None]:
+def _read_result(result: Any) -> tuple[float | None, str | None]:
     """What a scorer said of one picture: a number, a result with value or reason, or nothing."""
-    reason = getattr(found, "reason", None)
-    value = None if reason is not None else getattr(found, "value", found)
+    reason = getattr(result, "reason", None)
+    value = None if reason is not None else getattr(result, "value", result)
     if value is None:
         return None, reason or "the scorer gave no number"
     if not math.isfinite(value):
@@ -243,14 +255,7 @@ def _by(criteria: Mapping[str, Scorer], table: NDArray[np.float64]) -> dict[str,
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward from the words that name its scorers, as `salon score` names them.
-#
-#     salon.reward("model:taste")                                              all criteria of a model
-#     salon.reward("model:taste@taste/mood", "words", weights="mood=3,words=1", reference="reference.json", clip=3)
-#
-# Composes `judge` (scorers by name) and `select` (the reward).
-# --------------------------------------------------------------------------------------------------
+# -- by the names of scorers -------------------------------------------------------------------------------------------
 
 
 def reward(
@@ -278,35 +283,22 @@ def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, 
     """Scorers by criterion (by their own name where they were made for none); a model's folder stands for all of its
     criteria but the flag. BadValue where two scorers speak of the same criterion."""
     settings = ScoreSettings(device=device, batch=batch)
-    named = [one for text in scorers for one in (expand_model(text, flag=False) if isinstance(text, str) else [text])]
-    found: dict[str, Scorer] = {}
-    for one in named:
-        scorer = make_scorer(one, settings) if isinstance(one, str) else one
+    names = [
+        entry for text in scorers for entry in (expand_model(text, flag=False) if isinstance(text, str) else [text])
+    ]
+    by_criterion: dict[str, Scorer] = {}
+    for entry in names:
+        scorer = make_scorer(entry, settings) if isinstance(entry, str) else entry
         id = criterion_of(scorer)
-        if id in found:
+        if id in by_criterion:
             raise BadValue(
-                "one scorer for each criterion is needed", found=f"{found[id].name} and {scorer.name} for {id!r}"
+                "one scorer for each criterion is needed", found=f"{by_criterion[id].name} and {scorer.name} for {id!r}"
             )
-        found[id] = scorer
-    return found
+        by_criterion[id] = scorer
+    return by_criterion
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures as trainers hold them, as files that scorers can open.
-#
-#     path                 str or Path: the file itself
-#     bytes                of a PNG, JPEG, WebP or GIF
-#     PIL image            any mode
-#     {"bytes", "path"}    as the library `datasets` keeps a picture that was not decoded
-#     array or tensor      numpy or torch, uint8 from 0 to 255 or floats from 0 to 1, 1, 3 or 4 channels: one picture,
-# or
-#                          all pictures of a call in one with four axes
-#
-# Channels stand first (CHW) or last (HWC). Where both ends could be the channels, torch has them first and numpy last.
-# Floats become bytes by round(255 x), as image pipelines do it. Further than .01 outside of 0 to 1 they are refused:
-# a picture from -1 to 1 would be scored as another picture. Pixels that are no finite numbers are what a network gives
-# when it overflows: such a picture has no score, and that is no error.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 _CHANNELS = (1, 3, 4)
 _SLACK = 0.01
@@ -345,7 +337,10 @@ def picture_item(picture: Any, place: Path, number: int) -> Item | str:
     if picture is None:
         return "there is no picture"
     if isinstance(picture, Mapping):
-        return _from_record(picture, place, number)
+        if not {"bytes", "path"} & set(picture):
+            raise _no_picture(f"a record of {', '.join(map(repr, list(picture)[:5])) or 'nothing'}", number)
+        data = picture.get("bytes")
+        return picture_item(picture.get("path") if data is None else data, place, number)
     if isinstance(picture, str | os.PathLike):
         return Item(id=place.name, image=os.fspath(picture)) if os.fspath(picture) else "an empty path"
     if isinstance(picture, bytes | bytearray | memoryview):
@@ -383,13 +378,6 @@ def _png(pixels: NDArray[np.uint8], color_type: int) -> bytes:
     )
 
 
-def _from_record(record: Mapping[str, Any], place: Path, number: int) -> Item | str:
-    if not {"bytes", "path"} & set(record):
-        raise _no_picture(f"a record of {', '.join(map(repr, list(record)[:5])) or 'nothing'}", number)
-    data = record.get("bytes")
-    return picture_item(record.get("path") if data is None else data, place, number)
-
-
 def _is_array(picture: Any) -> bool:
     """An array of numpy or anything that says of itself how it becomes one, as tensors do."""
     return isinstance(picture, np.ndarray) or (hasattr(picture, "shape") and hasattr(picture, "detach"))
@@ -413,11 +401,11 @@ def _bytes(picture: Any, number: int) -> NDArray[np.uint8] | str:
     first, last = pixels.shape[0] in _CHANNELS, pixels.shape[2] in _CHANNELS
     if not first and not last:
         raise _no_picture(f"shape {tuple(pixels.shape)} without 1, 3 or 4 channels at either end", number)
-    made = pixels if pixels.dtype == np.uint8 else _from_floats(pixels, number)
-    if isinstance(made, str):
-        return made
+    image_bytes = pixels if pixels.dtype == np.uint8 else _from_floats(pixels, number)
+    if isinstance(image_bytes, str):
+        return image_bytes
     turned = first and not (last and isinstance(picture, np.ndarray))
-    return np.ascontiguousarray(made.transpose(1, 2, 0) if turned else made)
+    return np.ascontiguousarray(image_bytes.transpose(1, 2, 0) if turned else image_bytes)
 
 
 def _from_floats(pixels: NDArray[Any], number: int) -> NDArray[np.uint8] | str:
@@ -434,9 +422,9 @@ def _from_floats(pixels: NDArray[Any], number: int) -> NDArray[np.uint8] | str:
             where=f"picture {number}",
             remedy="(x / 2 + 0.5) brings -1 to 1 there, x / 255 brings 0 to 255",
         )
-    made = pixels.astype(np.float32) * np.float32(255)
-    np.rint(made, out=made)
-    return np.clip(made, 0, 255, out=made).astype(np.uint8)
+    scaled = pixels.astype(np.float32) * np.float32(255)
+    np.rint(scaled, out=scaled)
+    return np.clip(scaled, 0, 255, out=scaled).astype(np.uint8)
 
 
 def _no_picture(found: str, number: int) -> BadValue:

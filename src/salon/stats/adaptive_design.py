@@ -1,4 +1,7 @@
-"""Which pairs should be compared next? Those whose answers are expected to tell most about the order.
+"""Questions that follow the answers: which pairs to compare next, and where new items stand on the scale of a pool.
+
+`next_pairs` chooses pairs by expected information, `order_gains` by what they add to the order; `place` puts new items
+on a pool's scale and `choose_opponents` picks whom they meet next.
 
 Model. The scores q of a comparison study have an approximate normal posterior: its mean is the mode of Bradley-Terry
 under a normal prior, its covariance the inverse of the information there (Laplace). A difference d = q_i - q_j is then
@@ -74,15 +77,20 @@ def next_pairs(posterior: PairPosterior, *, rng: np.random.Generator, batch: int
     """(batch, 2) the next pairs to compare, the most telling first; `batch` None: one spanning tree of n - 1 pairs."""
     n = len(posterior.scores)
     _check_items(n)
-    wanted = n - 1 if batch is None else batch
-    if wanted < 1:
-        raise BadValue("a batch holds at least one pair", found=wanted)
+    size = n - 1 if batch is None else batch
+    if size < 1:
+        raise BadValue("a batch holds at least one pair", found=size)
     gains = pair_gains(posterior.scores, posterior.covariance)
     trees: list[Ints] = []
-    while len(trees) * (n - 1) < wanted:
-        trees.append(_best_tree(gains, rng))
+    while len(trees) * (n - 1) < size:  # the maximum spanning tree, its best pairs first
+        i, j = np.triu_indices(len(gains), 1)
+        cost = 1.0 + gains.max() - gains[i, j]  # positive: the solver takes 0 for no edge
+        cost += 1e-9 * rng.random(len(cost))  # equal pairs in the order of their numbers would make a star
+        tree = minimum_spanning_tree(csr_array((cost, (i, j)), shape=gains.shape)).tocoo()
+        best = np.argsort(tree.data, kind="stable")
+        trees.append(np.stack([tree.coords[0], tree.coords[1]], axis=1)[best].astype(np.int64))
         gains[trees[-1][:, 0], trees[-1][:, 1]] /= 2
-    return np.concatenate(trees)[:wanted]
+    return np.concatenate(trees)[:size]
 
 
 def pair_gains(scores: ArrayLike, covariance: ArrayLike) -> Floats:
@@ -108,16 +116,6 @@ def _check_items(items: int) -> None:
         )
 
 
-def _best_tree(gains: Floats, rng: np.random.Generator) -> Ints:
-    """(n - 1, 2) pairs of the maximum spanning tree, best first."""
-    i, j = np.triu_indices(len(gains), 1)
-    cost = 1.0 + gains.max() - gains[i, j]  # positive: the solver takes 0 for no edge
-    cost += 1e-9 * rng.random(len(cost))  # equal pairs in the order of their numbers would make a star
-    tree = minimum_spanning_tree(csr_array((cost, (i, j)), shape=gains.shape)).tocoo()
-    best = np.argsort(tree.data, kind="stable")
-    return np.stack([tree.coords[0], tree.coords[1]], axis=1)[best].astype(np.int64)
-
-
 @compiled
 def _gains(q: Floats, c: Floats, nodes: Floats, weights: Floats, gains: Floats) -> None:
     for i in range(len(q)):
@@ -140,50 +138,51 @@ def _expected_information(mean: float, spread: float, nodes: Floats, weights: Fl
     return float(max(0.0, -win * np.log(win) - (1.0 - win) * np.log(1.0 - win) - left))
 
 
-# --------------------------------------------------------------------------------------------------
-# How much nearer to the right order does one more answer bring?
-#
-# The scores q of a comparison study have a normal posterior (`active`): differences d_ij = q_i - q_j are N(m_ij, v_ij),
-# v_ij = C_ii + C_jj - 2 C_ij. Two items whose scores differ by d, with density w_ij = N(0; m_ij, v_ij) near d = 0, and
-# whose difference is known with variance v are put in the wrong order with chance Phi(-|d| / sqrt v). What is lost by
-# it
-# is |d|, on average w_ij times the integral of |d| Phi(-|d| / sqrt v), which is v / 2. Over all pairs:
-#
-#     loss = 1/2 sum_{i<j} w_ij v_ij = 1/2 tr(L C),      L the Laplacian of w: row sums on the diagonal, -w_ij
-# elsewhere.
-#
-# An answer about a and b adds the information t_ab x x' with x = e_a - e_b and t_ab = E[S(d)(1 - S(d))], so C becomes
-# C - t C x x' C / (1 + t v_ab), and the loss falls by
-#
-#     gain_ab = 1/2 t_ab x' C L C x / (1 + t_ab v_ab).
-#
-# So an answer counts for what it tells about all pairs still in doubt, not only about its own; pairs that are far apart
-# have small t, items whose neighbours are known have small L. E[S(1 - S)] is taken as N(m; 0, 8/pi + v): the logistic
-# density replaced by the normal one of the same height. It steers a choice and enters no estimate.
-#
-# Answers that are awaited are counted as given, at the information expected from them (`expecting`): several raters at
-# once do not crowd around one pair.
-#
-# Edges. Up to 5,000 items (dense matrices). Equal gains before the first answer: the caller draws.
-#
-# Source: Bayesian A-optimal design (Chaloner & Verdinelli 1995) with the weights of the order; own derivation.
-# --------------------------------------------------------------------------------------------------
+# -- gain in order -----------------------------------------------------------------------------------------------------
+
 
 _LOGISTIC = 8 / np.pi
 """Variance of the normal density as high as the logistic one."""
 
 
 def order_gains(posterior: PairPosterior) -> Floats:
-    """(n, n) by how much the loss is expected to fall after one answer about i and j; symmetric, zero for i = j."""
+    """(n, n) by how much the loss is expected to fall after one answer about i and j; symmetric, zero for i = j.
+
+    How much nearer to the right order does one more answer bring?
+
+    The scores q of a comparison study have a normal posterior (`PairPosterior`): differences d_ij = q_i - q_j are
+    N(m_ij, v_ij), v_ij = C_ii + C_jj - 2 C_ij. Two items whose scores differ by d, with density
+    w_ij = N(0; m_ij, v_ij) near d = 0, and whose difference is known with variance v are put in the wrong order with
+    chance Phi(-|d| / sqrt v). What is lost by it is |d|, on average w_ij times the integral of |d| Phi(-|d| / sqrt v),
+    which is v / 2. Over all pairs:
+
+        loss = 1/2 sum_{i<j} w_ij v_ij = 1/2 tr(L C),      L the Laplacian of w: row sums on the diagonal, else -w_ij.
+
+    An answer about a and b adds the information t_ab x x' with x = e_a - e_b and t_ab = E[S(d)(1 - S(d))], so C becomes
+    C - t C x x' C / (1 + t v_ab), and the loss falls by
+
+        gain_ab = 1/2 t_ab x' C L C x / (1 + t_ab v_ab).
+
+    So an answer counts for what it tells about all pairs still in doubt, not only about its own; pairs that are far
+    apart have small t, items whose neighbours are known have small L. E[S(1 - S)] is taken as N(m; 0, 8/pi + v): the
+    logistic density replaced by the normal one of the same height. It steers a choice and enters no estimate.
+
+    Answers that are awaited are counted as given, at the information expected from them (`expecting`): several raters
+    at once do not crowd around one pair.
+
+    Edges. Up to 5,000 items (dense matrices). Equal gains before the first answer: the caller draws.
+
+    Source: Bayesian A-optimal design (Chaloner & Verdinelli 1995) with the weights of the order; own derivation.
+    """
     mean, variance = _differences(posterior)
-    told = _normal_density(mean, variance + _LOGISTIC)
+    information = _normal_density(mean, variance + _LOGISTIC)
     doubt = _normal_density(mean, np.where(variance > 0, variance, np.inf))
     np.fill_diagonal(doubt, 0.0)
     laplacian = np.diag(doubt.sum(axis=1)) - doubt
     spread = posterior.covariance @ laplacian @ posterior.covariance
     own = np.diag(spread)
     reached = np.maximum(own[:, None] + own[None, :] - 2 * spread, 0.0)
-    return np.asarray(0.5 * told * reached / (1 + told * variance), np.float64)
+    return np.asarray(0.5 * information * reached / (1 + information * variance), np.float64)
 
 
 def expected_posterior(posterior: PairPosterior, pairs: Ints) -> PairPosterior:
@@ -192,8 +191,8 @@ def expected_posterior(posterior: PairPosterior, pairs: Ints) -> PairPosterior:
     for a, b in pairs:
         column = covariance[:, a] - covariance[:, b]
         variance = max(float(column[a] - column[b]), 0.0)
-        told = float(_normal_density(np.array(q[a] - q[b]), np.array(variance + _LOGISTIC)))
-        covariance -= np.outer(column, column) * (told / (1 + told * variance))
+        information = float(_normal_density(np.array(q[a] - q[b]), np.array(variance + _LOGISTIC)))
+        covariance -= np.outer(column, column) * (information / (1 + information * variance))
     return PairPosterior(q, covariance)
 
 
@@ -208,40 +207,8 @@ def _normal_density(x: Floats, variance: Floats) -> Floats:
     return np.asarray(np.exp(-0.5 * x**2 / variance) / np.sqrt(2 * np.pi * variance), np.float64)
 
 
-# --------------------------------------------------------------------------------------------------
-# Place new items on the scale of a pool: the posterior of each item's score from a few comparisons with the pool.
-#
-# Model. The pool items p have scores r_p. A new item has score q ~ N(m, s^2), m and s the mean and standard deviation
-# of
-# the pool's scores unless given. With d = (q - r_p) / scale and S the logistic function, an answer has the likelihood
-#
-#     the item is better   S(d)
-#     the pool item is     S(-d)
-#     tie                  S(d)^(1/2) S(-d)^(1/2)            half a win and half a loss (the papers' rule), or
-#                          by Davidson, with e^(d/2), e^(-d/2), nu over their sum for better, worse, tie
-#
-# `scale` is 1 for scores in logits and 400 / ln 10 for Elo points. Given the pool, items are independent of each other.
-#
-# Quadrature. An answer's likelihood depends on q only through the pool item and the outcome, so it is tabulated once on
-# a
-# grid of q; a posterior is a sum of K rows of the table. The grid reaches 7 s from the prior mean, 4 s beyond the pool,
-# with six points to the smallest standard deviation that `most` answers can leave: 1 / sqrt(1/s^2 + most / (4
-# scale^2)).
-# On smooth densities the rule is then exact to rounding.
-#
-# Errors of the pool. Pool scores taken as exact ("frozen", the papers' choice) make intervals too short: 94.7% for 95%
-# at
-# the papers' size (50 pool items with errors of .37 logits, 10 answers), 90% where errors are as large as the spread.
-# With `errors` each answer's likelihood is averaged over r_p ~ N(r_p, error_p^2) by 9-point Gauss-Hermite. That treats
-# the pool's errors as independent between answers: right for one answer for each opponent, a little short where an item
-# meets the same opponent in both orders.
-#
-# Edges. An item without answers keeps the prior, and its count says so. Ties as halves have no probability model: the
-# posterior is then a little too wide (a tie counts as much as a decision). A pool of equal scores has no scale:
-# NotIdentified.
-#
-# Source: PPaint section 4.1 and Algorithm 1; Davidson 1970. The papers give the posterior mean only.
-# --------------------------------------------------------------------------------------------------
+# -- placing new items on a pool's scale -------------------------------------------------------------------------------
+
 
 _PRIOR_REACH, _BEYOND, _FINE, _MAX_POINTS = 7.0, 4.0, 6.0, 100_000
 
@@ -298,7 +265,39 @@ def placement_pool(
     tie: float | None = None,
     most: int | None = None,
 ) -> Pool:
-    """The pool with its prior and likelihoods; `most` answers for an item (default: two for each opponent) are fine."""
+    """The pool with its prior and likelihoods; `most` answers for an item (default: two for each opponent) are fine.
+
+    Place new items on the scale of a pool: the posterior of each item's score from a few comparisons with the pool.
+
+    Model. The pool items p have scores r_p. A new item has score q ~ N(m, s^2), m and s the mean and standard deviation
+    of the pool's scores unless given. With d = (q - r_p) / scale and S the logistic function, an answer has the
+    likelihood
+
+        the item is better   S(d)
+        the pool item is     S(-d)
+        tie                  S(d)^(1/2) S(-d)^(1/2)            half a win and half a loss (the papers' rule), or
+                             by Davidson, with e^(d/2), e^(-d/2), nu over their sum for better, worse, tie
+
+    `scale` is 1 for scores in logits and 400 / ln 10 for Elo points. Given the pool, items are independent of each
+    other.
+
+    Quadrature. An answer's likelihood depends on q only through the pool item and the outcome, so it is tabulated once
+    on a grid of q; a posterior is a sum of K rows of the table. The grid reaches 7 s from the prior mean, 4 s beyond
+    the pool, with six points to the smallest standard deviation that `most` answers can leave: 1 / sqrt(1/s^2 + most /
+    (4 scale^2)). On smooth densities the rule is then exact to rounding.
+
+    Errors of the pool. Pool scores taken as exact ("frozen", the papers' choice) make intervals too short: 94.7% for
+    95% at the papers' size (50 pool items with errors of .37 logits, 10 answers), 90% where errors are as large as the
+    spread. With `errors` each answer's likelihood is averaged over r_p ~ N(r_p, error_p^2) by 9-point Gauss-Hermite.
+    That treats the pool's errors as independent between answers: right for one answer for each opponent, a little short
+    where an item meets the same opponent in both orders.
+
+    Edges. An item without answers keeps the prior, and its count says so. Ties as halves have no probability model: the
+    posterior is then a little too wide (a tie counts as much as a decision). A pool of equal scores has no scale:
+    NotIdentified.
+
+    Source: PPaint section 4.1 and Algorithm 1; Davidson 1970. The papers give the posterior mean only.
+    """
     r = _finite_list("pool scores", scores)
     if len(r) < 2:
         raise TooFew("a pool needs at least 2 items", found=len(r))
@@ -307,7 +306,16 @@ def placement_pool(
         raise BadValue("pool errors are one number of at least 0 for each pool item", found=f"{len(e)} for {len(r)}")
     m = float(r.mean()) if prior_mean is None else float(prior_mean)
     s = float(r.std(ddof=1)) if prior_sd is None else float(prior_sd)
-    _check_prior(m, s, scale, tie, spread=prior_sd is None)
+    if prior_sd is None and s == 0:
+        raise NotIdentified(
+            "a pool whose scores differ is needed to place items",
+            found="all pool scores are equal",
+            remedy="compare more pool items, or give the prior's standard deviation",
+        )
+    if not (np.isfinite(m) and np.isfinite(s) and s > 0 and np.isfinite(scale) and scale > 0):
+        raise BadValue("the prior's sd and the scale are positive, the mean finite", found=f"{m}, {s}, {scale}")
+    if tie is not None and not (np.isfinite(tie) and tie >= 0):
+        raise BadValue("Davidson's nu is at least 0", found=tie)
     grid = _grid(r, m, s, scale, 2 * len(r) if most is None else most)
     log_prior = -0.5 * ((grid - m) / s) ** 2
     return Pool(r, e, m, s, scale, tie, grid, log_prior, _log_likelihood(grid, r, e, scale, tie))
@@ -321,11 +329,11 @@ def place(
     if not 0 < level < 1:
         raise BadValue("level lies between 0 and 1", found=level)
     answers = sort_answers(pool, item, opponent, outcome, items)
-    found = np.empty((4, items))
+    summaries = np.empty((4, items))
     tails = np.array([(1 - level) / 2, (1 + level) / 2])
     _place(answers.offsets, answers.opponent, answers.outcome, pool.grid, pool.log_prior, pool.log_likelihood, tails,
-           found)  # fmt: skip
-    mean, sd, low, high = found
+           summaries)  # fmt: skip
+    mean, sd, low, high = summaries
     return Placement(mean, sd, low, high, np.diff(answers.offsets), level)
 
 
@@ -356,19 +364,6 @@ def _finite_list(what: str, values: ArrayLike) -> Floats:
     if array.ndim != 1 or not np.isfinite(array).all():
         raise BadValue(f"{what} are a list of finite numbers", found="something else, or NaN")
     return array
-
-
-def _check_prior(m: float, s: float, scale: float, tie: float | None, *, spread: bool) -> None:
-    if spread and s == 0:
-        raise NotIdentified(
-            "a pool whose scores differ is needed to place items",
-            found="all pool scores are equal",
-            remedy="compare more pool items, or give the prior's standard deviation",
-        )
-    if not (np.isfinite(m) and np.isfinite(s) and s > 0 and np.isfinite(scale) and scale > 0):
-        raise BadValue("the prior's sd and the scale are positive, the mean finite", found=f"{m}, {s}, {scale}")
-    if tie is not None and not (np.isfinite(tie) and tie >= 0):
-        raise BadValue("Davidson's nu is at least 0", found=tie)
 
 
 def _grid(r: Floats, m: float, s: float, scale: float, most: int) -> Floats:
@@ -448,37 +443,20 @@ def _place(
     log_prior: Floats,
     table: Floats,
     tails: Floats,
-    found: Floats,
+    summaries: Floats,
 ) -> None:
     w = np.empty(len(grid))
     for i in range(len(offsets) - 1):
         _weigh(offsets[i], offsets[i + 1], opponent, outcome, log_prior, table, w)
         mean = (w * grid).sum()
-        found[0, i] = mean
-        found[1, i] = np.sqrt((w * (grid - mean) ** 2).sum())
-        found[2, i] = _quantile(w, grid, tails[0])
-        found[3, i] = _quantile(w, grid, tails[1])
+        summaries[0, i] = mean
+        summaries[1, i] = np.sqrt((w * (grid - mean) ** 2).sum())
+        summaries[2, i] = _quantile(w, grid, tails[0])
+        summaries[3, i] = _quantile(w, grid, tails[1])
 
 
-# --------------------------------------------------------------------------------------------------
-# Which pool item should a new item meet next? The one whose answer is expected to tell most about its score.
-#
-# Gain of a meeting = mutual information, in nats, between the item's score q and the outcome y, given the answers so
-# far:
-#
-#     I = H(y) - E_q[H(y | q)],    H(y) = -sum_y P(y) ln P(y),   P(y) = E_q[P(y | q)]
-#
-# both as sums over the grid of the placement (stats/adaptive_design.py), for all waiting items and all opponents at
-# once: two
-# matrix products. With ties as halves there is no probability of a tie, so y is win or loss; with Davidson's ties y has
-# three values. Errors of the pool's scores are in P(y | q): a badly known opponent tells less.
-#
-# A batch of b opponents (judges are asked in parallel) is the b best; no opponent is met twice. Equal gains, that is
-# within 1e-9 nats, are broken at random, so that a seed means the same questions on every machine. Choosing by gain is
-# greedy, one step ahead, which for a log-concave posterior loses little against planning.
-#
-# Source: Lindley 1956; MacKay 1992.
-# --------------------------------------------------------------------------------------------------
+# -- choosing opponents ------------------------------------------------------------------------------------------------
+
 
 _ITEMS_AT_ONCE = 4096
 _DIGITS = 9
@@ -486,7 +464,25 @@ _DIGITS = 9
 
 
 def expected_gains(pool: Pool, answers: PlacementAnswers, items: Ints) -> Floats:
-    """(len(items), pool) expected information, in nats, of the next meeting of each item with each pool item."""
+    """(len(items), pool) expected information, in nats, of the next meeting of each item with each pool item.
+
+    Which pool item should a new item meet next? The one whose answer is expected to tell most about its score.
+
+    Gain of a meeting = mutual information, in nats, between the item's score q and the outcome y, given the answers so
+    far:
+
+        I = H(y) - E_q[H(y | q)],    H(y) = -sum_y P(y) ln P(y),   P(y) = E_q[P(y | q)]
+
+    both as sums over the grid of the placement, for all waiting items and all opponents at once:
+    two matrix products. With ties as halves there is no probability of a tie, so y is win or loss; with Davidson's ties
+    y has three values. Errors of the pool's scores are in P(y | q): a badly known opponent tells less.
+
+    A batch of b opponents (judges are asked in parallel) is the b best; no opponent is met twice. Equal gains, that is
+    within 1e-9 nats, are broken at random, so that a seed means the same questions on every machine. Choosing by gain
+    is greedy, one step ahead, which for a log-concave posterior loses little against planning.
+
+    Source: Lindley 1956; MacKay 1992.
+    """
     outcomes = 2 if pool.tie is None else 3
     chance = np.exp(pool.log_likelihood[:, :outcomes])
     left = _entropy(chance).T

@@ -1,5 +1,7 @@
-"""How far raters agree: Fleiss' kappa, Kendall's W, tau between raters, shares of agreement; alpha from
-`alpha`.
+"""Agreement between raters, and how each rater behaves.
+
+Fleiss' kappa, Kendall's W, tau between raters and shares of agreement; agreement on outcomes of pairs; shares, runs
+and outliers among raters; means over panels of raters. Alpha is in `salon.stats.alpha`.
 
 Letters: u a unit, m_u its answers, n_uc those in category c, R raters, p items, n prompts.
 What each number assumes and where it stops is in the docstring of its function.
@@ -20,24 +22,9 @@ from scipy import stats
 from scipy.stats import t
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
-from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
+from salon.stats.alpha import alpha_counts
 from salon.stats.compiled import compiled
 from salon.stats.result import Estimate, Test
-
-__all__ = [
-    "Concordance",
-    "Kappa",
-    "PairTau",
-    "alpha_bootstrap",
-    "alpha_counts",
-    "alpha_totals",
-    "fleiss_kappa",
-    "kendall_w",
-    "krippendorff_alpha",
-    "pair_tau",
-    "supermajority_share",
-    "unanimous_share",
-]
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -105,7 +92,8 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     observed = float(agree[paired].mean())
     kappa = (observed - expected) / (1 - expected)
     low, high = _kappa_interval(table, shares, agree, kappa)
-    z = kappa / _null_error(q, float(m[paired].mean()), int(paired.sum()))
+    null_error = _null_error(q, float(m[paired].mean()), int(paired.sum()))
+    z = kappa / null_error
     n = int(paired.sum())
     return Kappa(
         Estimate(kappa, low, high, n, "unit", 0.95, "no interval" if low is None else "jackknife over units, t"),
@@ -184,16 +172,16 @@ def _kappa_interval(
         return None, None
     q = (shares.sum(axis=0) - shares) / (n - 1)
     expected = (q**2).sum(axis=1)
-    known = np.where(paired, agree, 0.0)
-    observed = (known.sum() - known) / (paired.sum() - paired)
+    agree_or_zero = np.where(paired, agree, 0.0)
+    observed = (agree_or_zero.sum() - agree_or_zero) / (paired.sum() - paired)
     if (expected >= 1).any():  # one unit holds all answers of the second category
         return None, None
     left_out = (observed - expected) / (1 - expected)
     error = np.sqrt((n - 1) / n * ((left_out - left_out.mean()) ** 2).sum())
     if error < 1e-9:  # all units unanimous: they show no spread, which is no certainty
         return None, None
-    others = int((table.sum(axis=1) > table[:, table.sum(axis=0).argmax()]).sum())
-    half = float(stats.t.ppf(0.975, max(others - 1, 1)) * error)
+    outside_commonest = int((table.sum(axis=1) > table[:, table.sum(axis=0).argmax()]).sum())
+    half = float(stats.t.ppf(0.975, max(outside_commonest - 1, 1)) * error)
     return max(kappa - half, -1.0), min(kappa + half, 1.0)
 
 
@@ -295,18 +283,19 @@ def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
     return total, squares, prompts
 
 
-# --------------------------------------------------------------------------------------------------
-# Agreement per judgment, in one label space: outcomes first / tie / second (1, 0, -1) of pairs by raters.
-#
-# Ratings become induced outcomes on the same pairs, so that ratings and comparisons are measured with the same
-# three labels (PPaint B.3). `convergence` is the share of rater pairs who give the same outcome, averaged over
-# pairs of items: the figure HPSv3 prints for HPDv2 (59.9%) and HPDv3 (76.5%), as far as its text defines it.
-# --------------------------------------------------------------------------------------------------
+# -- agreement on the outcomes of pairs --------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class OutcomeAgreement:
-    """Agreement of raters on the outcomes of the same pairs."""
+    """Agreement of raters on the outcomes of the same pairs.
+
+    Agreement per judgment, in one label space: outcomes first / tie / second (1, 0, -1) of pairs by raters.
+
+    Ratings become induced outcomes on the same pairs, so that ratings and comparisons are measured with the same
+    three labels (PPaint B.3). `convergence` is the share of rater pairs who give the same outcome, averaged over
+    pairs of items: the figure HPSv3 prints for HPDv2 (59.9%) and HPDv3 (76.5%), as far as its text defines it.
+    """
 
     fleiss: Kappa
     alpha: Estimate
@@ -334,9 +323,9 @@ def induced_outcomes(scores: ArrayLike, first: ArrayLike, second: ArrayLike, *, 
 def outcome_counts(outcomes: ArrayLike) -> IntArray:
     """Counts (pairs, 3) of second, tie and first from outcomes (pairs, raters)."""
     o = np.asarray(outcomes, dtype=np.float64)
-    known = o[~np.isnan(o)]
-    if o.ndim != 2 or not np.isin(known, (-1.0, 0.0, 1.0)).all():
-        raise BadValue("outcomes (pairs, raters) are 1, 0, -1, or NaN where missing", found=known[:3])
+    values = o[~np.isnan(o)]
+    if o.ndim != 2 or not np.isin(values, (-1.0, 0.0, 1.0)).all():
+        raise BadValue("outcomes (pairs, raters) are 1, 0, -1, or NaN where missing", found=values[:3])
     return np.stack([(o == value).sum(axis=1) for value in (-1, 0, 1)], axis=1)
 
 
@@ -360,14 +349,7 @@ def agreement_of_counts(counts: IntArray) -> OutcomeAgreement:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# How each rater behaves: shares of judgments, straight lines, flags, outliers.
-#
-# A share of no judgments is None in an Estimate's interval and NaN in its value: it is unknown, not zero.
-#
-# Intervals of shares are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
-# judgments as independent, which judgments on the same prompt are only roughly.
-# --------------------------------------------------------------------------------------------------
+# -- how each rater behaves --------------------------------------------------------------------------------------------
 
 
 class LongestRun(NamedTuple):
@@ -392,7 +374,15 @@ class Outlier:
 
 
 def wilson(successes: int, n: int, *, level: float = 0.95, unit: str = "judgment") -> Estimate:
-    """A share with Wilson's interval; value NaN and no interval for n = 0."""
+    """A share with Wilson's interval; value NaN and no interval for n = 0.
+
+    How each rater behaves: shares of judgments, straight lines, flags, outliers.
+
+    A share of no judgments is None in an Estimate's interval and NaN in its value: it is unknown, not zero.
+
+    Intervals of shares are Wilson's (1927): never outside [0, 1], never of zero width. They take a rater's
+    judgments as independent, which judgments on the same prompt are only roughly.
+    """
     if n == 0:
         return Estimate(np.nan, None, None, 0, unit, level, "no judgments")
     z = float(stats.norm.ppf((1 + level) / 2))
@@ -456,21 +446,7 @@ def _longest(codes: IntArray) -> int:
     return best
 
 
-# --------------------------------------------------------------------------------------------------
-# Means over panels of R raters drawn from N, with errors for other raters.
-#
-# theta = mean of h over panels: a U-statistic of degree R. Panels share raters, so that n panels are no n observations.
-# The jackknife leaves out one rater at a time: with z = h - theta and S_i the sum of z over the n_i of n panels with i,
-#
-#     theta_(-i) - theta = - S_i / (n - n_i),        var = (N - 1)/N  sum_i (S_i / (n - n_i))^2.
-#
-# Panels are drawn by lot, so S_i also holds noise of variance n_i (1 - n_i/n) v, v = var(z); its part is taken out, and
-# the noise of the mean itself, v/n, is put in. The result is never below v/n.
-#
-# Assumptions: raters are a random sample; items are fixed. Edges: fewer than 2 R raters raise TooFew, as most panels
-# then
-# share most of their raters. Source: Arvesen 1969 (jackknife of U-statistics); Wager, Hastie & Efron 2014 (the noise).
-# --------------------------------------------------------------------------------------------------
+# -- means over panels of raters ---------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -490,7 +466,23 @@ class PanelMeans:
 
 
 def panel_means(values: ArrayLike, raters: ArrayLike) -> PanelMeans:
-    """Means of values (n, k) over panels, whose `raters` (n, R) are numbers."""
+    """Means of values (n, k) over panels, whose `raters` (n, R) are numbers.
+
+    Means over panels of R raters drawn from N, with errors for other raters.
+
+    theta = mean of h over panels: a U-statistic of degree R. Panels share raters, so that n panels are no n
+    observations. The jackknife leaves out one rater at a time: with z = h - theta and S_i the sum of z over the n_i of
+    n panels with i,
+
+        theta_(-i) - theta = - S_i / (n - n_i),        var = (N - 1)/N  sum_i (S_i / (n - n_i))^2.
+
+    Panels are drawn by lot, so S_i also holds noise of variance n_i (1 - n_i/n) v, v = var(z); its part is taken out,
+    and the noise of the mean itself, v/n, is put in. The result is never below v/n.
+
+    Assumptions: raters are a random sample; items are fixed. Edges: fewer than 2 R raters raise TooFew, as most panels
+    then share most of their raters. Source: Arvesen 1969 (jackknife of U-statistics); Wager, Hastie & Efron 2014 (the
+    noise).
+    """
     h, panel = np.asarray(values, float), np.asarray(raters)
     if h.ndim != 2 or panel.ndim != 2 or len(h) != len(panel):
         raise BadValue("values (n, k) and raters (n, R) of the same panels are needed", found=(h.shape, panel.shape))

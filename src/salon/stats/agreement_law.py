@@ -144,14 +144,10 @@ def ranking_law(null: Null) -> Law:
     if null.raters == 2:
         return mahonian_law(null.items)
     if null.exact:
-        return _exact_null_law(null)
+        mass = log(null.total)
+        values = np.fromiter(null.t_counts, dtype=np.int64)
+        return ExactLaw(values, np.array([log(count) - mass for count in null.t_counts.values()]))
     return strict_chi_law(null.items, null.raters)
-
-
-def _exact_null_law(null: Null) -> ExactLaw:
-    mass = log(null.total)
-    values = np.fromiter(null.t_counts, dtype=np.int64)
-    return ExactLaw(values, np.array([log(count) - mass for count in null.t_counts.values()]))
 
 
 def strict_chi_law(items: int, raters: int) -> ChiLaw:
@@ -224,8 +220,8 @@ def _exact_tail(parts: Sequence[tuple[ExactLaw, int]], total: int) -> float:
     if total == highest:
         return _clip(exp(max(-800.0, sum(float(law.log_p[np.argmax(law.values)]) * n for law, n in parts))))
     step = int(np.gcd.reduce(np.concatenate([law.values - law.values.min() for law, _ in parts])))
-    seen = -(-(total - lowest) // step)  # in steps above the lowest total
-    tilt = _solve(parts, max(float(total), _mean(parts)), np.inf)
+    total_index = -(-(total - lowest) // step)  # in steps above the lowest total
+    tilt = _solve(parts, max(float(total), (_sum(parts, 0.0)[1])), np.inf)
     K, _, variance = _sum(parts, tilt)
     size = (highest - lowest) // step + 1
     reach = int(_REACH * np.sqrt(variance) / step) + 64
@@ -238,9 +234,9 @@ def _exact_tail(parts: Sequence[tuple[ExactLaw, int]], total: int) -> float:
         np.add.at(folded, places % length, np.exp(law.log_p + tilt * law.values - own))
         spectrum *= np.fft.rfft(folded) ** n
     tilted = np.maximum(np.fft.irfft(spectrum, length), 0.0)
-    first = seen if size <= length else int(seen - min(seen, length // 2))
+    first = total_index if size <= length else int(total_index - min(total_index, length // 2))
     places = np.arange(first, min(first + length, size)) if size > length else np.arange(size)
-    beyond = places[places >= seen]
+    beyond = places[places >= total_index]
     logs = K - tilt * (lowest + beyond * float(step))
     top = float(logs.max())
     return _clip(float((tilted[beyond % length] * np.exp(logs - top)).sum()) * exp(max(top, -740.0)))
@@ -288,15 +284,12 @@ def _sum(parts: Sequence[Part], tilt: float) -> tuple[float, float, float]:
     return float(K), float(slope), float(variance)
 
 
-def _mean(parts: Sequence[Part]) -> float:
-    return _sum(parts, 0.0)[1]
-
-
 def _solve(parts: Sequence[Part], x: float, limit: float) -> float:
     """The tilt under which the mean total is x."""
     _, mean, variance = _sum(parts, 0.0)
     if abs(x - mean) <= 1e-12 * np.sqrt(variance):
         return 0.0
+    widest = max((float(np.ptp(law.values)) for law, _ in parts if isinstance(law, ExactLaw)), default=1.0)
     side = 1.0 if x > mean else -1.0
     edge = side / np.sqrt(variance)
     for _ in range(200):
@@ -307,14 +300,10 @@ def _solve(parts: Sequence[Part], x: float, limit: float) -> float:
             edge = limit - (limit - edge) / 4
         else:
             edge *= 2
-        if abs(edge) > 700 / max(1.0, _widest(parts)) * 50:  # an end of the support: no larger tilt is needed
+        if abs(edge) > 700 / max(1.0, widest) * 50:  # an end of the support: no larger tilt is needed
             return float(edge)
     inner = 0.0
     return float(brentq(lambda t: _sum(parts, t)[1] - x, min(inner, edge), max(inner, edge), xtol=1e-15, rtol=1e-13))
-
-
-def _widest(parts: Sequence[Part]) -> float:
-    return max((float(np.ptp(law.values)) for law, _ in parts if isinstance(law, ExactLaw)), default=1.0)
 
 
 def _clip(p: float) -> float:

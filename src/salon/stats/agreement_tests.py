@@ -1,4 +1,4 @@
-"""The one test a verdict rests on: do raters agree more than random raters would?
+"""Tests of agreement beyond chance: complete orders, orders with ties, and votes on single pairs.
 
 The total agreement S over prompts (`agreement_law`) against its law under random raters, one-sided: p is the chance
 of at least so much agreement, `p_opposite` of at most so much. The statistic shown is S over the pairs of decided
@@ -22,7 +22,6 @@ from dataclasses import dataclass
 from math import comb
 
 import numpy as np
-import numpy.typing as npt
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from scipy.sparse import csgraph
@@ -48,8 +47,8 @@ from salon.stats.result import Estimate, Test
 from salon.stats.signal import SignalCells
 from salon.stats.simulate import noise_for_tau
 
-Floats = npt.NDArray[np.float64]
-Ints = npt.NDArray[np.int64]
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 ASSIGNMENTS = 20_000
 """Random assignments behind the test of few answers with ties: p is then good to 0.0015 (standard error) at 0.05."""
@@ -85,9 +84,9 @@ def tail_test(parts: Sequence[Part], total: int, pairs: int, *, prompts: int) ->
 
 
 def tied_test(
-    scores: npt.NDArray[np.float32],
-    size: npt.ArrayLike,
-    starts: npt.ArrayLike,
+    scores: NDArray[np.float32],
+    size: ArrayLike,
+    starts: ArrayLike,
     null: Callable[[int, int], Null],
     *,
     rng: np.random.Generator,
@@ -120,21 +119,21 @@ def tied_test(
     )
 
 
-def _observed(scores: npt.NDArray[np.float32], sizes: Ints, first: Ints, last: Ints) -> tuple[int, int]:
+def _observed(scores: NDArray[np.float32], sizes: Ints, first: Ints, last: Ints) -> tuple[int, int]:
     total, pairs = _totals(scores, sizes, first, last)
     return int(total), int(pairs)
 
 
-def _prompts(starts: npt.ArrayLike, answers: int) -> tuple[Ints, Ints]:
+def _prompts(starts: ArrayLike, answers: int) -> tuple[Ints, Ints]:
     """Where the answers of each prompt with two or more begin and end."""
     first = np.asarray(starts, np.int64)
     last = np.append(first[1:], answers)
-    kept = last - first >= 2
-    return first[kept], last[kept]
+    several = last - first >= 2
+    return first[several], last[several]
 
 
 def tied_parts(
-    scores: npt.NDArray[np.float32], size: npt.ArrayLike, starts: npt.ArrayLike, null: Callable[[int, int], Null]
+    scores: NDArray[np.float32], size: ArrayLike, starts: ArrayLike, null: Callable[[int, int], Null]
 ) -> list[Part]:
     """A law for every prompt: that of its shape without ties, else chi-squares."""
     sizes = np.asarray(size, np.int64)
@@ -163,7 +162,7 @@ def tied_parts(
 
 def power_agreement(
     parts: Sequence[Part],
-    prompts: Sequence[npt.NDArray[np.float32]],
+    prompts: Sequence[NDArray[np.float32]],
     counts: Sequence[int],
     *,
     tau: float,
@@ -186,13 +185,13 @@ def power_agreement(
     for answers, count in zip(prompts, counts):
         ordered = np.sort(answers, axis=1)
         pool = min(sims * count, max(200, _POWER_WORK // (4 * answers.shape[0] * comb(answers.shape[1], 2))))
-        drawn = _thurstone_totals(ordered, pool, noise[answers.shape[1]], rng)
+        simulated = _thurstone_totals(ordered, pool, noise[answers.shape[1]], rng)
         if pool == sims * count:
-            totals += drawn.reshape(sims, count).sum(axis=1)
+            totals += simulated.reshape(sims, count).sum(axis=1)
         elif count <= 200:
-            totals += rng.choice(drawn, (sims, count)).sum(axis=1)
+            totals += rng.choice(simulated, (sims, count)).sum(axis=1)
         else:
-            totals += count * drawn.mean() + np.sqrt(count) * drawn.std() * rng.standard_normal(sims)
+            totals += count * simulated.mean() + np.sqrt(count) * simulated.std() * rng.standard_normal(sims)
     return wilson(int((totals >= critical).sum()), sims, unit="simulated studies")
 
 
@@ -219,7 +218,7 @@ def _totals(scores, sizes, first, last):  # type: ignore[no-untyped-def]  # numb
 
 
 @compiled
-def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-untyped-def]  # numba knows the types
+def _assign(scores, sizes, first, last, draws, seed, observed):  # type: ignore[no-untyped-def]  # numba knows the types
     """How often random assignments of items to answers agree at least, and at most, as much as `seen`."""
     state = np.uint64(seed)
     above, below = 0, 0
@@ -238,9 +237,9 @@ def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-u
                     state ^= state >> np.uint64(7)
                     state ^= state << np.uint64(17)
                     j = int((state >> np.uint64(11)) % np.uint64(i + 1))
-                    kept = scores[r, i]
+                    swapped = scores[r, i]
                     scores[r, i] = scores[r, j]
-                    scores[r, j] = kept
+                    scores[r, j] = swapped
                 for i in range(p):
                     for j in range(i):
                         if scores[r, i] > scores[r, j]:
@@ -253,8 +252,8 @@ def _assign(scores, sizes, first, last, draws, seed, seen):  # type: ignore[no-u
             for e in range(p * p):
                 squares += lead[e] * lead[e]
             total += (squares - decided) // 2
-        above += total >= seen
-        below += total <= seen
+        above += total >= observed
+        below += total <= observed
     return above, below
 
 
@@ -264,7 +263,7 @@ def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-de
     raters, p = ordered.shape
     totals = np.zeros(draws)
     utility = np.zeros(p)
-    seen = np.zeros(p)
+    impression = np.zeros(p)
     place = np.zeros(p, np.int64)
     for d in range(draws):
         lead = np.zeros((p, p), np.int64)
@@ -273,11 +272,11 @@ def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-de
             utility[i] = rng.standard_normal()
         for r in range(raters):
             for i in range(p):
-                seen[i] = utility[i] + noise * rng.standard_normal()
+                impression[i] = utility[i] + noise * rng.standard_normal()
             for i in range(p):
                 below = 0
                 for j in range(p):
-                    below += seen[j] < seen[i]
+                    below += impression[j] < impression[i]
                 place[i] = below
             for i in range(p):
                 for j in range(i):
@@ -296,36 +295,8 @@ def _thurstone_totals(ordered, draws, noise, rng):  # type: ignore[no-untyped-de
     return totals
 
 
-# --------------------------------------------------------------------------------------------------
-# Signal in votes that form no complete orders: do raters agree on pairs beyond chance?
-#
-# Model. Rater r in group g gives signs s in {-1, 0, +1} (a better, tie, b better) to some pairs of g's items. Under the
-# random-rater null every order of the items is as likely as its reverse, so all signs of one block (one rater in one
-# group) may be flipped together without changing their law: flipping blocks at random gives the null law of any
-# statistic, whatever pairs each rater saw and however they depend on each other.
-#
-# Statistic. S = sum over pairs of ((sum s)^2 - sum s^2) / 2, the total agreement of `agreement_law`, shown divided by
-# the
-# number of pairs of decided votes: the mean product of two different raters' signs on one pair. It is 1 when all agree,
-# 0
-# in expectation under the null, and equals the mean tau when every rater has ranked everything.
-#
-# Law. Blocks that share no pair, directly or through others, are independent parts of S:
-#
-#     a pair with one vote a block     binomial, exact
-#     up to 14 blocks                  all flips, exact
-#     more                             w (chi2(d) - d) with the exact second and third cumulant of the flips:
-#                                      k2 = sum over r < s of G_rs^2, k3 = 6 sum over r < s < t of G_rs G_st G_tr,
-#                                      G_rs the product of two blocks' signs summed over pairs
-#
-# and the tail of their sum is that of `agreement_law`. A part of more than 3,000 pairs and more than 3,000
-# blocks is flipped 1,999 times instead.
-#
-# Assumptions. Blocks answer independently, and the choice of pairs did not depend on the answers. Votes of a crowd have
-# one block each. Edges: no pair with two decided votes raises TooFew. Few blocks have few flips: three raters of one
-# prompt reach no p below 1/4.
-# Source: sign-flip (reflection) randomisation test; Kendall & Babington Smith 1940 for the agreement coefficient.
-# --------------------------------------------------------------------------------------------------
+# -- votes on single pairs ---------------------------------------------------------------------------------------------
+
 
 FLIPS = 1_999
 _MOST_FLIP_WORK = 2_000_000_000
@@ -337,9 +308,6 @@ _MOST_SIDE = 3_000
 """Pairs, or blocks, of a part whose products are laid out in full."""
 _MOST_LAWS = 3_000
 """More different laws than this are so many parts that their cumulants are enough."""
-
-FlipFloats = NDArray[np.float64]
-FlipInts = NDArray[np.int64]
 
 
 @dataclass(frozen=True)
@@ -365,10 +333,37 @@ def vote_test(
     """Agreement over votes; `cluster` (one per vote) is what is drawn again for the interval: prompt or pair.
 
     `draws` belong to the interval alone: the test does not depend on them.
+
+    Signal in votes that form no complete orders: do raters agree on pairs beyond chance?
+
+    Model. Rater r in group g gives signs s in {-1, 0, +1} (a better, tie, b better) to some pairs of g's items. Under
+    the random-rater null every order of the items is as likely as its reverse, so all signs of one block (one rater in
+    one group) may be flipped together without changing their law: flipping blocks at random gives the null law of any
+    statistic, whatever pairs each rater saw and however they depend on each other.
+
+    Statistic. S = sum over pairs of ((sum s)^2 - sum s^2) / 2, the total agreement of `agreement_law`, shown divided by
+    the number of pairs of decided votes: the mean product of two different raters' signs on one pair. It is 1 when all
+    agree, 0 in expectation under the null, and equals the mean tau when every rater has ranked everything.
+
+    Law. Blocks that share no pair, directly or through others, are independent parts of S:
+
+        a pair with one vote a block     binomial, exact
+        up to 14 blocks                  all flips, exact
+        more                             w (chi2(d) - d) with the exact second and third cumulant of the flips:
+                                         k2 = sum over r < s of G_rs^2, k3 = 6 sum over r < s < t of G_rs G_st G_tr,
+                                         G_rs the product of two blocks' signs summed over pairs
+
+    and the tail of their sum is that of `agreement_law`. A part of more than 3,000 pairs and more than 3,000
+    blocks is flipped 1,999 times instead.
+
+    Assumptions. Blocks answer independently, and the choice of pairs did not depend on the answers. Votes of a crowd
+    have one block each. Edges: no pair with two decided votes raises TooFew. Few blocks have few flips: three raters of
+    one prompt reach no p below 1/4. Source: sign-flip (reflection) randomisation test; Kendall & Babington Smith 1940
+    for the agreement coefficient.
     """
     pair_of, block_of = np.asarray(pair, np.int64), np.asarray(block, np.int64)
     signs, cluster_of = np.asarray(sign, np.float64), np.asarray(cluster, np.int64)
-    decided: FlipFloats = np.bincount(pair_of, weights=np.abs(signs)).astype(np.float64)
+    decided: Floats = np.bincount(pair_of, weights=np.abs(signs)).astype(np.float64)
     ordered = float((decided * (decided - 1)).sum())
     if ordered == 0:
         raise TooFew(
@@ -421,14 +416,14 @@ def vote_power(
         return None
     critical = critical_total(parts, alpha)
     items, place = np.unique(np.concatenate([a, b]), return_inverse=True)
-    keys, seen = np.unique(np.concatenate([block_of, block_of]) * len(items) + place, return_inverse=True)
+    keys, place_of = np.unique(np.concatenate([block_of, block_of]) * len(items) + place, return_inverse=True)
     noise = noise_for_tau(tau, 2, "thurstone")
     sims = int(np.clip(_VOTE_POWER_WORK // len(signs), 50, 400))
     hits = 0
     for _ in range(sims):
         felt = rng.standard_normal(len(items))[keys % len(items)] + noise * rng.standard_normal(len(keys))
-        drawn = np.where(felt[seen[: len(a)]] > felt[seen[len(a) :]], 1.0, -1.0)
-        lead = np.bincount(pair_of, weights=drawn)
+        simulated = np.where(felt[place_of[: len(a)]] > felt[place_of[len(a) :]], 1.0, -1.0)
+        lead = np.bincount(pair_of, weights=simulated)
         hits += (float((lead**2).sum()) - len(signs)) / 2 >= critical
     return wilson(hits, sims, unit="simulated studies")
 
@@ -483,7 +478,7 @@ def flip_cumulants(signs: sparse.csr_array) -> tuple[float, float]:
     return second, third
 
 
-def _all_flips(gram: FlipFloats) -> ExactLaw:
+def _all_flips(gram: Floats) -> ExactLaw:
     """All values of S over the flips of blocks; the first block stays, as S does not change when all are flipped."""
     products = np.rint(gram).astype(np.int64)
     totals = np.zeros(1 << (len(products) - 1), np.int64)
@@ -545,16 +540,16 @@ def _flip(votes: sparse.csr_array, total: int, rng: np.random.Generator) -> tupl
     """Tails of S by random flips, as many as the work allows."""
     flips = int(np.clip(_MOST_FLIP_WORK // max(votes.nnz, 1), 199, FLIPS))
     constant = float((votes.data**2).sum())
-    drawn = np.zeros(flips)
+    totals = np.zeros(flips)
     for i in range(flips):
         turned = rng.integers(0, 2, votes.shape[1]) * 2.0 - 1.0
-        drawn[i] = (float(((votes @ turned) ** 2).sum()) - constant) / 2
-    above, below = int((drawn >= total - 0.25).sum()), int((drawn <= total + 0.25).sum())
+        totals[i] = (float(((votes @ turned) ** 2).sum()) - constant) / 2
+    above, below = int((totals >= total - 0.25).sum()), int((totals <= total + 0.25).sum())
     law = f"sign flips of whole answers, {flips:,} draws"
     return (1 + above) / (1 + flips), (1 + below) / (1 + flips), law
 
 
-def _cluster_table(pair: FlipInts, sign: FlipFloats, cluster: FlipInts, decided: FlipFloats) -> FlipFloats:
+def _cluster_table(pair: Ints, sign: Floats, cluster: Ints, decided: Floats) -> Floats:
     """(clusters, 2): agreeing minus disagreeing ordered vote pairs, and all ordered vote pairs."""
     total = np.bincount(pair, weights=sign)
     of_pair = np.zeros(len(decided), np.int64)

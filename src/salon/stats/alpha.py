@@ -1,4 +1,4 @@
-"""Krippendorff's alpha without a coincidence matrix: a million units in a tenth of a second.
+"""Krippendorff's alpha, and Kendall's W of many small groups at once.
 
 Letters: u a unit (an item or a pair that several raters answered), m_u its number of answers, x an answer, c
 a category, n_c the number of pairable answers in c (those in units with m_u >= 2), n = sum of n_c.
@@ -362,22 +362,21 @@ def _known_level(level: str) -> None:
         raise BadValue("a level of measurement is nominal, ordinal or interval", found=level, remedy="level='ordinal'")
 
 
-# --------------------------------------------------------------------------------------------------
-# Kendall's W of many small groups at once.
-#
-# Model and formula as in `agreement.kendall_w`: R raters give mid-ranks to p items,
-# W = 12 S / (R^2 (p^3 - p) - R sum(t^3 - t)), S = sum over items of (rank sum - mean rank sum)^2, t = sizes of the
-# ties.
-# Here answers stand row by row, sorted by group, so a million groups cost one pass.
-# Edges: a group whose raters all tie every item has no W and is NaN; groups with one rater give NaN.
-# Source: Kendall & Gibbons, Rank Correlation Methods, 1990, chapter 6.
-# --------------------------------------------------------------------------------------------------
+# -- Kendall's W of many small groups ----------------------------------------------------------------------------------
 
 
 def group_concordances(
     scores: NDArray[np.float32], size: NDArray[np.int32], starts: NDArray[np.int64]
 ) -> NDArray[np.float64]:
-    """W of every group. `scores` (N, p) one answer per row, higher = better; `starts` where each group begins."""
+    """W of every group. `scores` (N, p) one answer per row, higher = better; `starts` where each group begins.
+
+    Kendall's W of many small groups at once.
+
+    Model and formula as in `agreement.kendall_w`: R raters give mid-ranks to p items, W = 12 S / (R^2 (p^3 - p) - R
+    sum(t^3 - t)), S = sum over items of (rank sum - mean rank sum)^2, t = sizes of the ties. Here answers stand row by
+    row, sorted by group, so a million groups cost one pass. Edges: a group whose raters all tie every item has no W and
+    is NaN; groups with one rater give NaN. Source: Kendall & Gibbons, Rank Correlation Methods, 1990, chapter 6.
+    """
     ends = np.append(starts[1:], len(scores)).astype(np.int64)
     w = np.full(len(starts), np.nan)
     _concordances(scores, size, np.asarray(starts, np.int64), ends, w)

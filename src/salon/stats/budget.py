@@ -1,4 +1,4 @@
-"""How many of all pairs must be compared? Simulated studies, thinned to a fraction of their pairs.
+"""How many of all pairs must be compared? Simulated studies, and a study's own comparisons, thinned.
 
 A study has N items with true strengths q ~ N(0, spread²) on the log-odds scale; each of R raters answers every
 pair, P(i beats j) = 1 / (1 + exp(q_j - q_i)). The full design (all N(N-1)/2 pairs) gives reference scores. A
@@ -96,8 +96,8 @@ def comparison_budget(
     Default: those of 10%, 20%, ... 80% that hold enough pairs to connect the items.
     """
     everything = items * (items - 1) // 2
-    wanted = [f for f in BUDGET_FRACTIONS if f * everything >= items - 1] if fractions is None else fractions
-    sizes = [round(f * everything) for f in wanted]
+    shares = [f for f in BUDGET_FRACTIONS if f * everything >= items - 1] if fractions is None else fractions
+    sizes = [round(f * everything) for f in shares]
     return _simulate_rows(_SimulatedStudy(items, raters, spread), sizes, studies, int(rng.integers(2**63)))
 
 
@@ -149,29 +149,31 @@ def _simulate_rows(study: _SimulatedStudy, sizes: Sequence[int], studies: int, s
     if studies < 2:
         raise TooFew("an interval needs at least 2 simulated studies", found=studies)
     rng = np.random.default_rng(seed)
-    found = np.empty((len(sizes), studies, 5))  # SRCC to full, SRCC to truth, components, diameter, mean path
+    measures = np.empty((len(sizes), studies, 5))  # SRCC to full, SRCC to truth, components, diameter, mean path
     for s in range(studies):
         q, wins = study.votes(rng)
         full = _bradley_terry(wins)
         for k, size in enumerate(sizes):
             pairs = balanced_pairs(study.items, size, rng=rng)
             health = connectivity(study.items, pairs)
-            score = _bradley_terry(wins * _mask(study.items, pairs))
+            compared = np.zeros((study.items, study.items), dtype=np.bool_)
+            compared[pairs[:, 0], pairs[:, 1]] = compared[pairs[:, 1], pairs[:, 0]] = True
+            score = _bradley_terry(wins * compared)
             paths = health.components, health.diameter, health.mean_path
-            found[k, s] = _budget_srcc(score, full), _budget_srcc(score, q), *paths
-    return tuple(_budget_row(study, size, found[k]) for k, size in enumerate(sizes))
+            measures[k, s] = _srcc(score, full), _srcc(score, q), *paths
+    return tuple(_budget_row(study, size, measures[k]) for k, size in enumerate(sizes))
 
 
-def _budget_row(study: _SimulatedStudy, size: int, found: Floats) -> BudgetRow:
+def _budget_row(study: _SimulatedStudy, size: int, measures: Floats) -> BudgetRow:
     return BudgetRow(
         fraction=size / (study.items * (study.items - 1) // 2),
         pairs=size,
         judgments=size * study.raters,
-        to_full=mean_of_simulations(found[:, 0], *_OVER),
-        to_truth=mean_of_simulations(found[:, 1], *_OVER),
-        connected=bool(np.all(found[:, 2] == 1)),
-        diameter=float(found[:, 3].mean()),
-        mean_path=float(found[:, 4].mean()),
+        to_full=mean_of_simulations(measures[:, 0], *_OVER),
+        to_truth=mean_of_simulations(measures[:, 1], *_OVER),
+        connected=bool(np.all(measures[:, 2] == 1)),
+        diameter=float(measures[:, 3].mean()),
+        mean_path=float(measures[:, 4].mean()),
     )
 
 
@@ -183,24 +185,11 @@ def mean_of_simulations(values: Floats, unit: str, method: str) -> Estimate:
     return with_width(Estimate(value, value - half, value + half, n, unit, method=method))
 
 
-def _mask(items: int, pairs: Ints) -> NDArray[np.bool_]:
-    mask = np.zeros((items, items), dtype=np.bool_)
-    mask[pairs[:, 0], pairs[:, 1]] = mask[pairs[:, 1], pairs[:, 0]] = True
-    return mask
-
-
 def _bradley_terry(wins: Floats) -> Floats:
     """Posterior mode under q ~ N(0, 3²) of a table of wins (N, N), rounded so that equal records are equal scores."""
     i, j = np.nonzero(np.triu(wins + wins.T))
     counts = PairCounts(len(wins), i, j, wins[i, j], wins[j, i], np.zeros(len(i)))
     return fit_pairs(counts, prior=_PRIOR_SD, tolerance=1e-12).scores.round(10)
-
-
-def _budget_srcc(x: Floats, y: Floats) -> float:
-    """Spearman's rank correlation: Pearson's on average ranks."""
-    a, b = rankdata(x), rankdata(y)
-    a, b = a - a.mean(), b - b.mean()
-    return float((a * b).sum() / np.sqrt((a * a).sum() * (b * b).sum()))
 
 
 @compiled
@@ -230,23 +219,8 @@ def _grow(met: NDArray[np.bool_], pairs: int, rng: np.random.Generator) -> Ints:
     return grown
 
 
-# --------------------------------------------------------------------------------------------------
-# What is lost when fewer pairs are compared: a study's own comparisons, thinned.
-#
-# Of the pairs of items that were compared, a fraction is drawn at random and kept with all its answers, `repeats` times
-# for each fraction. Each time the scores are made anew, by Elo (many shuffled passes, as papers rank) and by
-# Bradley-Terry (posterior mode under q ~ N(0, prior^2), ties as half wins), and compared with those of the whole graph
-# by
-# Spearman's (SRCC) and Pearson's (PLCC) correlation; the graph that is left is measured too.
-#
-# Assumptions: none on the answers. Thinned and whole scores share answers, so the correlations say how much of *this*
-# study's order survives, not how near the order is to the truth: they rise to 1 whatever the noise. Elo depends on the
-# order of its passes: at fraction 1 it is run again with other shuffles, and what it then lacks to 1 is its own noise.
-#
-# Edges: items that lose all their comparisons keep Elo's start and the prior's mean; a thinned graph in pieces has no
-# diameter (NaN); a correlation with scores that are all equal is NaN.
-# Source: PPaint section A.3.
-# --------------------------------------------------------------------------------------------------
+# -- a study's own comparisons -----------------------------------------------------------------------------------------
+
 
 _POINTS = np.array([1.0, 0.0, 0.5])  # of the first item, by outcome code
 _PATHS = 2000  # items up to which the shortest paths of every thinned graph are measured
@@ -281,22 +255,44 @@ def thin_comparisons(
     prior: float = 3.0,
     rng: np.random.Generator,
 ) -> Thinning:
-    """Scores of thinned comparisons against those of all; outcome 0: a is better, 1: b, 2: tie."""
+    """Scores of thinned comparisons against those of all; outcome 0: a is better, 1: b, 2: tie.
+
+    What is lost when fewer pairs are compared: a study's own comparisons, thinned.
+
+    Of the pairs of items that were compared, a fraction is drawn at random and kept with all its answers, `repeats`
+    times for each fraction. Each time the scores are made anew, by Elo (many shuffled passes, as papers rank) and by
+    Bradley-Terry (posterior mode under q ~ N(0, prior^2), ties as half wins), and compared with those of the whole
+    graph by Spearman's (SRCC) and Pearson's (PLCC) correlation; the graph that is left is measured too.
+
+    Assumptions: none on the answers. Thinned and whole scores share answers, so the correlations say how much of *this*
+    study's order survives, not how near the order is to the truth: they rise to 1 whatever the noise. Elo depends on
+    the order of its passes: at fraction 1 it is run again with other shuffles, and what it then lacks to 1 is its own
+    noise.
+
+    Edges: items that lose all their comparisons keep Elo's start and the prior's mean; a thinned graph in pieces has no
+    diameter (NaN); a correlation with scores that are all equal is NaN.
+    Source: PPaint section A.3.
+    """
     first, second, code = (np.asarray(column, dtype=np.int64) for column in (a, b, outcome))
     whole = _elo_and_bradley_terry(first, second, code, items, prior, rng)  # refuses what is no comparison
-    _check(items, fractions, repeats)
+    if items < 3:
+        raise TooFew("a rank correlation needs at least 3 items", found=items)
+    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
+        raise BadValue("fractions above 0 and up to 1 are needed", found=list(fractions))
+    if repeats < 1:
+        raise TooFew("at least one draw of each fraction is needed", found=repeats)
     low, high = np.minimum(first, second), np.maximum(first, second)
     keys, pair = np.unique(low * items + high, return_inverse=True)
     sizes = np.array([max(1, round(fraction * len(keys))) for fraction in fractions])
-    found = np.empty((len(sizes), repeats, 8))
+    measures = np.empty((len(sizes), repeats, 8))
     for row, size in enumerate(sizes):
         for column in range(repeats):
-            kept = rng.permutation(len(keys))[:size]
-            rows = np.isin(pair, kept)
+            pairs_left = rng.permutation(len(keys))[:size]
+            rows = np.isin(pair, pairs_left)
             thin = _elo_and_bradley_terry(first[rows], second[rows], code[rows], items, prior, rng)
-            likeness = [of(*both) for both in zip(thin, whole) for of in (_thinned_srcc, _thinned_plcc)]
-            found[row, column] = rows.sum(), *likeness, *_graph_health(items, keys[kept])
-    parts = iter(np.moveaxis(found, 2, 0))
+            likeness = [of(*both) for both in zip(thin, whole) for of in (_srcc, _plcc)]
+            measures[row, column] = rows.sum(), *likeness, *_graph_health(items, keys[pairs_left])
+    parts = iter(np.moveaxis(measures, 2, 0))
     return Thinning(
         pairs=sizes,
         judgments=next(parts),
@@ -308,15 +304,6 @@ def thin_comparisons(
         diameter=next(parts),
         mean_path=next(parts),
     )
-
-
-def _check(items: int, fractions: Sequence[float], repeats: int) -> None:
-    if items < 3:
-        raise TooFew("a rank correlation needs at least 3 items", found=items)
-    if not fractions or not all(0 < fraction <= 1 for fraction in fractions):
-        raise BadValue("fractions above 0 and up to 1 are needed", found=list(fractions))
-    if repeats < 1:
-        raise TooFew("at least one draw of each fraction is needed", found=repeats)
 
 
 def _elo_and_bradley_terry(
@@ -334,11 +321,12 @@ def _graph_health(items: int, keys: Ints) -> tuple[float, float, float]:
     return float(health.connected), diameter, mean_path
 
 
-def _thinned_srcc(x: Floats, y: Floats) -> float:
-    return _thinned_plcc(rankdata(x), rankdata(y))
+def _srcc(x: Floats, y: Floats) -> float:
+    """Spearman's rank correlation: Pearson's on average ranks."""
+    return _plcc(rankdata(x), rankdata(y))
 
 
-def _thinned_plcc(x: Floats, y: Floats) -> float:
+def _plcc(x: Floats, y: Floats) -> float:
     a, b = x - x.mean(), y - y.mean()
     length = np.sqrt((a @ a) * (b @ b))
     return float(a @ b / length) if length > 0 else float("nan")

@@ -26,7 +26,7 @@ the value, and `beta` keeps what the beta law gives. Where every pair has p = .7
 .837, lies in the range.
 
 Where all prompts agree on a share of 0 or 1 (every pair unanimous; no pair split 3-2), its interval is the exact bound
-for as many prompts (`resample`).
+for as many prompts (`intervals`).
 
 Sources: TASTE 7.1 for panel and cap; Williams 1975 for the beta-binomial; Lord & Cressie 1975 for the ranges.
 """
@@ -200,15 +200,20 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     rows, kinds = row_kinds(table.counts) if table.prompts is None else (table.counts.astype(float), table.prompts)
     n, total = table.n, table.total
     check_settings(n, draws, level)
-    drawn = draw_totals(rows, kinds, draws=draws, rng=rng)
+    replicates = draw_totals(rows, kinds, draws=draws, rng=rng)
 
     def estimate(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray, level: float = level) -> Estimate:
-        return _estimate(statistic, total, drawn, n=n, behind=_behind(table, cells), level=level)
+        return _estimate(statistic, total, replicates, n=n, behind=_behind(table, cells), level=level)
 
     def ceiling(statistic: Callable[[VoteTable, FloatArray], FloatArray]) -> Estimate:
         return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
 
-    _needs_majority(table)
+    if (2 * table.larger == table.raters).all():
+        raise NotIdentified(
+            "accuracy against the majority needs a pair with a majority",
+            found="every panel is tied",
+            remedy="ask one more rater per pair: odd panels are never tied",
+        )
     ranged = partial(ceiling_estimate, n=n, level=level, odds=ODDS)
     laws = _pair_laws(table, total, estimate, level)
     beta = float(next_rater(table, total[None])[0]), float(oracle(table, total[None])[0])
@@ -314,7 +319,7 @@ def _share(part: FloatArray, whole: FloatArray, totals: FloatArray) -> FloatArra
 def _estimate(
     statistic: Callable[[FloatArray], FloatArray],
     total: FloatArray,
-    drawn: FloatArray,
+    replicates: FloatArray,
     *,
     n: int,
     behind: int,
@@ -323,13 +328,13 @@ def _estimate(
     value = float(statistic(total[None])[0])
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, statistic(drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+    return interval(value, statistic(replicates), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
 
 
 def _behind(table: VoteTable, cells: FloatArray) -> int:
     """Prompts with a pair in these cells."""
-    held = table.counts @ cells > 0
-    return int(held.sum() if table.prompts is None else table.prompts[held].sum())
+    has_pair = table.counts @ cells > 0
+    return int(has_pair.sum() if table.prompts is None else table.prompts[has_pair].sum())
 
 
 def _mean(totals: FloatArray, per_cell: FloatArray) -> FloatArray:
@@ -347,17 +352,8 @@ def _pair_laws(table: VoteTable, total: FloatArray, estimate: Callable[..., Esti
     def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
         return estimate(lambda t: ratio(t @ here, t @ same), same, level=of_cell), _behind(table, same)
 
-    known = share if table.n > 1 else None
-    return allowed_laws(PairLaws, law_cells(table.raters), table.raters, table.larger, total, known, level)
-
-
-def _needs_majority(table: VoteTable) -> None:
-    if (2 * table.larger == table.raters).all():
-        raise NotIdentified(
-            "accuracy against the majority needs a pair with a majority",
-            found="every panel is tied",
-            remedy="ask one more rater per pair: odd panels are never tied",
-        )
+    share_or_none = share if table.n > 1 else None
+    return allowed_laws(PairLaws, law_cells(table.raters), table.raters, table.larger, total, share_or_none, level)
 
 
 def _index(labels: NDArray[Any]) -> tuple[IntArray, IntArray]:
@@ -378,22 +374,8 @@ def _whole(values: ArrayLike, name: str) -> IntArray:
     return x.astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ceilings inside one bucket: what can be reached on the pairs where m of R raters agreed.
-#
-# Under the symmetric beta law fitted to *all* pairs (`ceilings.beta_binomial_fit`), p given the votes is
-# Beta(m + a, R - m + a) for the larger camp. Against the panel's majority, on such pairs,
-#
-#     panel           m / R                    a rater of the panel against a majority with that rater in it
-#     leave one out   m / R; m / 2R for a      a rater against the majority of the others, whose ties count half
-#                     majority of one vote
-#     next rater      (m + a) / (R + 2a)       one more rater of the same population
-#     oracle          P(p > 1/2 | votes)       a predictor that knows every p
-#
-# With the laws of p that the votes allow (`pair_law.PairLaws`) next rater and oracle also have a range over all of
-# them, sampling error and unknown shape together; the beta law's value is one point, moved to the nearest end where
-# that law does not fit. a = inf is coin flips (1/2 everywhere), a = 0 unanimous panels (1 everywhere).
-# --------------------------------------------------------------------------------------------------
+# -- ceilings of one split ---------------------------------------------------------------------------------------------
+
 
 _FLATTEST = 1e7
 
@@ -411,7 +393,23 @@ class BucketCeilings:
 
 
 def bucket_ceilings(raters: int, larger: int, of: Ceilings) -> BucketCeilings:
-    """Ceilings on pairs with this split, by the law of all pairs; a tied split has no majority to meet."""
+    """Ceilings on pairs with this split, by the law of all pairs; a tied split has no majority to meet.
+
+    Ceilings inside one bucket: what can be reached on the pairs where m of R raters agreed.
+
+    Under the symmetric beta law fitted to *all* pairs (`ceilings.beta_binomial_fit`), p given the votes is
+    Beta(m + a, R - m + a) for the larger camp. Against the panel's majority, on such pairs,
+
+        panel           m / R                    a rater of the panel against a majority with that rater in it
+        leave one out   m / R; m / 2R for a      a rater against the majority of the others, whose ties count half
+                        majority of one vote
+        next rater      (m + a) / (R + 2a)       one more rater of the same population
+        oracle          P(p > 1/2 | votes)       a predictor that knows every p
+
+    With the laws of p that the votes allow (`vote_laws.PairLaws`) next rater and oracle also have a range over all of
+    them, sampling error and unknown shape together; the beta law's value is one point, moved to the nearest end where
+    that law does not fit. a = inf is coin flips (1/2 everywhere), a = 0 unanimous panels (1 everywhere).
+    """
     if not raters / 2 < larger <= raters:
         raise BadValue("a split with a majority is needed", found=f"{larger} of {raters}")
     share = larger / raters

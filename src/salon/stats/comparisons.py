@@ -1,4 +1,7 @@
-"""Comparisons as counts: how often each pair of items met, and how it ended.
+"""Comparisons as counts, the graph that they form, and whether they identify scores.
+
+`count_pairs` counts comparisons by pair; `connectivity` and `dominance` describe the graph of items; `check_identified`
+runs before every fit.
 
 Every model of comparisons here depends on the data only through, for each pair i < j, the number of answers
 that preferred i, that preferred j, and that called a tie. Ten million comparisons of a thousand items become at
@@ -148,15 +151,15 @@ def _place(low: Any, high: Any, items: int) -> Any:
 def _add_counts(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int, table: Floats) -> None:
     """At most _FULL comparisons: the small packed table stays in the cache, and blocks keep its accesses apart."""
     packed = np.zeros(len(table), np.uint64)
-    places, ones = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint64)
+    places, increments = np.empty(_BLOCK, np.uint32), np.empty(_BLOCK, np.uint64)
     for start in range(0, len(a), _BLOCK):
         size = min(_BLOCK, len(a) - start)
         for k in range(size):
             x, y = np.int64(a[start + k]), np.int64(b[start + k])
             places[k] = _place(min(x, y), max(x, y), items)
-            ones[k] = np.uint64(1) << np.uint64(_BITS * _outcome_from_lower(x, y, np.int64(outcome[start + k])))
+            increments[k] = np.uint64(1) << np.uint64(_BITS * _outcome_from_lower(x, y, np.int64(outcome[start + k])))
         for k in range(size):
-            packed[places[k]] += ones[k]
+            packed[places[k]] += increments[k]
     for row in range(len(table)):
         table[row, 0] += packed[row] & np.uint64(_FULL)
         table[row, 1] += (packed[row] >> np.uint64(_BITS)) & np.uint64(_FULL)
@@ -225,28 +228,22 @@ def _runs(keys: Ints, weight: Floats, items: int) -> tuple[Ints, Ints, Floats, F
     wins, losses, ties = np.zeros(rows), np.zeros(rows), np.zeros(rows)
     row = -1
     for k in range(len(keys)):
-        pair, seen = keys[k] >> 2, keys[k] & 3
+        pair, outcome = keys[k] >> 2, keys[k] & 3
         if k == 0 or pair != keys[k - 1] >> 2:
             row += 1
             i[row], j[row] = pair // items, pair % items
         w = weight[k] if len(weight) else 1.0
-        if seen == 0:
+        if outcome == 0:
             wins[row] += w
-        elif seen == 1:
+        elif outcome == 1:
             losses[row] += w
         else:
             ties[row] += w
     return i, j, wins, losses, ties
 
 
-# --------------------------------------------------------------------------------------------------
-# Health of a comparison graph: what a set of comparisons can and cannot tell about its items.
-#
-# Items are the nodes 0..N-1. `connectivity` looks at who was compared with whom (no direction): scores of items
-# in different components share no scale, and long paths carry errors. `dominance` looks at who beat whom: the
-# maximum-likelihood scores of Bradley-Terry are finite and unique exactly when the beats graph is one strongly
-# connected component (Ford 1957), so an item that never lost, or never won, has no finite score.
-# --------------------------------------------------------------------------------------------------
+# -- the comparison graph ----------------------------------------------------------------------------------------------
+
 
 _MUCH_WALKING, _SQUARABLE = 10_000_000, 4_000  # steps of a search worth a product, items whose product fits
 _SOURCES_AT_ONCE = 256  # sources per shortest-path call: N x 256 distances in memory, never N x N
@@ -254,7 +251,15 @@ _SOURCES_AT_ONCE = 256  # sources per shortest-path call: N x 256 distances in m
 
 @dataclass(frozen=True, slots=True)
 class Connectivity:
-    """The undirected graph: an edge joins two items that were compared at least once."""
+    """The undirected graph: an edge joins two items that were compared at least once.
+
+    Health of a comparison graph: what a set of comparisons can and cannot tell about its items.
+
+    Items are the nodes 0..N-1. `connectivity` looks at who was compared with whom (no direction): scores of items
+    in different components share no scale, and long paths carry errors. `dominance` looks at who beat whom: the
+    maximum-likelihood scores of Bradley-Terry are finite and unique exactly when the beats graph is one strongly
+    connected component (Ford 1957), so an item that never lost, or never won, has no finite score.
+    """
 
     items: int
     edges: int
@@ -377,27 +382,31 @@ def _within_two(matrix: csr_array) -> bool:
     return bool((near @ near > 0).all())
 
 
-# --------------------------------------------------------------------------------------------------
-# Can these comparisons identify scores? Asked before every fit, answered by name.
-#
-# Bradley-Terry and Thurstone: finite, unique scores exist exactly when every item can be reached from every other
-# along wins (a tie counts both ways): Ford 1957. Rating anchors hold their items together as if tied. A prior
-# identifies everything.
-#
-# Davidson and Rao-Kupper need besides at least one tie (none: the boundary, where they are Bradley-Terry) and that the
-# tie parameter cannot run away: scores v and tau > 0 with v_i - v_j >= 2 tau for each win of i over j and
-# |v_i - v_j| <= 2 tau for each tied pair would raise the likelihood forever. Such v exist exactly when no cycle of the
-# graph holds more wins than ties (difference constraints; Bellman-Ford finds the cycle). One pair with a win each
-# way is such a cycle, so this bites only tiny studies, e.g. {A beats B, B ties C, C ties A}.
-# --------------------------------------------------------------------------------------------------
+# -- identification ----------------------------------------------------------------------------------------------------
+
 
 _SWEEPS = 12
-_SHOWN = 8
+_LISTED_ITEMS = 8
 _REMEDY = "give a prior (--prior 3), collect comparisons that join them, or leave these items out"
 
 
 def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, anchored: Ints) -> None:
-    """Raise NotIdentified, naming items, where the maximum does not exist or is not unique."""
+    """Raise NotIdentified, naming items, where the maximum does not exist or is not unique.
+
+    Can these comparisons identify scores? Asked before every fit, answered by name.
+
+    Bradley-Terry and Thurstone: finite, unique scores exist exactly when every item can be reached from every other
+    along wins (a tie counts both ways): Ford 1957. Rating anchors hold their items together as if tied. A prior
+    identifies everything.
+
+    Davidson and Rao-Kupper need besides at least one tie (none: the boundary, where they are Bradley-Terry) and that
+    the
+    tie parameter cannot run away: scores v and tau > 0 with v_i - v_j >= 2 tau for each win of i over j and
+    |v_i - v_j| <= 2 tau for each tied pair would raise the likelihood forever. Such v exist exactly when no cycle of
+    the
+    graph holds more wins than ties (difference constraints; Bellman-Ford finds the cycle). One pair with a win each
+    way is such a cycle, so this bites only tiny studies, e.g. {A beats B, B ties C, C ties A}.
+    """
     decided = bool(np.any(counts.wins + counts.losses > 0))
     if tie_parameter and not decided:
         raise NotIdentified(
@@ -408,16 +417,15 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     if prior:
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
-    if not _all_reached(counts, holds):
+    # A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item.
+    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
+    all_reached = all(
+        _reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up))
+    )
+    if not all_reached:
         _name_the_unidentified(counts, holds)
     if tie_parameter and np.any(counts.ties > 0) and not np.any((counts.wins > 0) & (counts.losses > 0)):
         _check_tie_parameter(counts, holds)
-
-
-def _all_reached(counts: PairCounts, holds: Ints) -> bool:
-    """A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item."""
-    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
-    return all(_reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up)))
 
 
 def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:
@@ -425,18 +433,21 @@ def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:
     won, lost, tied = counts.wins > 0, counts.losses > 0, counts.ties > 0
     pairs = np.stack([counts.i, counts.j], axis=1)
     ties = np.vstack([pairs[tied], holds])
-    found = dominance(counts.items, np.vstack([pairs[won], pairs[lost][:, ::-1]]), ties)
-    if found.identified:
+    wins_graph = dominance(counts.items, np.vstack([pairs[won], pairs[lost][:, ::-1]]), ties)
+    if wins_graph.identified:
         return
     islands = connectivity(counts.items, np.vstack([pairs, holds]), paths=False)
     parts = [
-        _list_items("not compared", found.uncompared),
-        _list_items("undefeated (score +infinity)", found.undefeated),
-        _list_items("winless (score -infinity)", found.winless),
+        _list_items("not compared", wins_graph.uncompared),
+        _list_items("undefeated (score +infinity)", wins_graph.undefeated),
+        _list_items("winless (score -infinity)", wins_graph.winless),
         "" if islands.connected else f"{islands.components} islands that share no scale: " + _members(islands.labels),
     ]
     if not any(parts):
-        parts = [f"{found.components} sets of items of which one never lost to the other: " + _members(found.labels)]
+        parts = [
+            f"{wins_graph.components} sets of items of which one never lost to the other: "
+            + _members(wins_graph.labels)
+        ]
     raise NotIdentified(
         "scores without a prior need every item to be reachable from every other by wins or ties",
         found="; ".join(part for part in parts if part),
@@ -445,8 +456,8 @@ def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:
 
 
 def _list_items(what: str, items: Ints) -> str:
-    more = f" and {len(items) - _SHOWN} more" if len(items) > _SHOWN else ""
-    return f"{what}: items {', '.join(map(str, items[:_SHOWN]))}{more}" if len(items) else ""
+    more = f" and {len(items) - _LISTED_ITEMS} more" if len(items) > _LISTED_ITEMS else ""
+    return f"{what}: items {', '.join(map(str, items[:_LISTED_ITEMS]))}{more}" if len(items) else ""
 
 
 def _members(labels: Ints) -> str:

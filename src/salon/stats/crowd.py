@@ -112,10 +112,7 @@ def fit_crowd(
             remedy="raise tolerance or max_iterations, or start from other scores",
         )
     solver = "L-BFGS" if items > DENSE_ITEMS else "L-BFGS, then Newton"
-    return _result(posterior, point, Convergence(solver, steps, steepest, tolerance))
-
-
-def _result(posterior: CrowdPosterior, point: Floats, convergence: Convergence) -> CrowdFit:
+    convergence = Convergence(solver, steps, steepest, tolerance)
     q, u, bias = posterior.split(point)
     eta = expit(u)
     errors, eta_se, bias_se = None, None, None
@@ -147,8 +144,8 @@ def _climb(posterior: CrowdPosterior, point: Floats, tolerance: float, limit: in
 
     stop = _ROUGH if posterior.answers.items <= DENSE_ITEMS else tolerance * float(unit.min())
     options = {"maxiter": limit, "maxfun": 2 * limit, "maxcor": 20, "gtol": stop, "ftol": 0.0}
-    found = minimize(minus, point * unit, jac=True, method="L-BFGS-B", options=options)
-    return np.asarray(found.x / unit), int(found.nit)
+    optimum = minimize(minus, point * unit, jac=True, method="L-BFGS-B", options=options)
+    return np.asarray(optimum.x / unit), int(optimum.nit)
 
 
 def _polish(posterior: CrowdPosterior, point: Floats, tolerance: float) -> tuple[Floats, int]:
@@ -190,34 +187,30 @@ def _check_answers(
 ) -> CrowdAnswers:
     """Checked columns, sorted by rater."""
     columns = {"a": a, "b": b, "outcome": outcome, "rater": rater, "left": left}
-    given = {name: _integers(name, values) for name, values in columns.items() if values is not None}
-    if items < 2 or raters < 1 or not given["a"].size:
+    arrays = {name: _integers(name, values) for name, values in columns.items() if values is not None}
+    if items < 2 or raters < 1 or not arrays["a"].size:
         raise TooFew(
             "at least 2 items, 1 rater and 1 comparison are needed",
-            found=f"{items} items, {raters} raters, {given['a'].size} comparisons",
+            found=f"{items} items, {raters} raters, {arrays['a'].size} comparisons",
         )
-    lengths = {column.shape for column in given.values()}
-    if len(lengths) > 1 or given["a"].ndim != 1:
-        raise BadValue("columns must be equally long", found=", ".join(f"{n}: {len(c)}" for n, c in given.items()))
+    lengths = {column.shape for column in arrays.values()}
+    if len(lengths) > 1 or arrays["a"].ndim != 1:
+        raise BadValue("columns must be equally long", found=", ".join(f"{n}: {len(c)}" for n, c in arrays.items()))
     for name, count in (("a", items), ("b", items), ("rater", raters), ("outcome", 3), ("left", 3)):
-        if name in given:
-            _check_range(name, given[name], count)
-    if (same := given["a"] == given["b"]).any():
+        if name in arrays:
+            _check_range(name, arrays[name], count)
+    if (same := arrays["a"] == arrays["b"]).any():
         raise BadValue("an item cannot be compared with itself", where=f"comparison {int(np.argmax(same))}")
-    return _by_rater(given, items, raters)
-
-
-def _by_rater(given: dict[str, NDArray[Any]], items: int, raters: int) -> CrowdAnswers:
-    order = np.argsort(given["rater"], kind="stable")
+    order = np.argsort(arrays["rater"], kind="stable")
     side = np.array([1.0, -1.0, 0.0])
     return CrowdAnswers(
         items=items,
         raters=raters,
-        starts=np.concatenate([[0], np.cumsum(np.bincount(given["rater"], minlength=raters))]),
-        a=given["a"][order].astype(np.int64),
-        b=given["b"][order].astype(np.int64),
-        y=np.array([1.0, 0.0, 0.5])[given["outcome"][order]],
-        x=side[given["left"][order]] if "left" in given else np.zeros(len(order)),
+        starts=np.concatenate([[0], np.cumsum(np.bincount(arrays["rater"], minlength=raters))]),
+        a=arrays["a"][order].astype(np.int64),
+        b=arrays["b"][order].astype(np.int64),
+        y=np.array([1.0, 0.0, 0.5])[arrays["outcome"][order]],
+        x=side[arrays["left"][order]] if "left" in arrays else np.zeros(len(order)),
     )
 
 
@@ -235,18 +228,8 @@ def _check_range(name: str, column: NDArray[Any], count: int) -> None:
         raise BadValue(f"{name} takes the numbers 0 to {count - 1}", found=int(column[at]), where=f"comparison {at}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The log-posterior of crowd Bradley-Terry: slopes, Newton steps and errors.
-#
-# A point is one vector (q, u, b) of items + 2 raters numbers, u = logit(eta). Its curvature (minus the second
-# derivatives) has an (items, items) block A, a 2 x 2 block D_r for each rater and a 2 x items block C_r between them;
-# raters do not touch each other. So they are eliminated one by one: with
-#
-#     S = A - sum_r C_r' D_r^-1 C_r
-#
-# the inverse of S is the covariance of q with the raters' terms unknown, and D_r^-1 + K_r S^-1 K_r' that of (u_r, b_r),
-# K_r = D_r^-1 C_r. Cost: items^2 x 2 raters multiplications in blocks of raters, plus one Cholesky factor of S.
-# --------------------------------------------------------------------------------------------------
+# -- the log-posterior -------------------------------------------------------------------------------------------------
+
 
 _BLOCK = 20_000_000  # cells of raters x items held at once: 160 MB
 
@@ -277,7 +260,19 @@ class CrowdPrior:
 
 @dataclass(frozen=True, slots=True)
 class CrowdPosterior:
-    """Answers and priors together."""
+    """Answers and priors together.
+
+    The log-posterior of crowd Bradley-Terry: slopes, Newton steps and errors.
+
+    A point is one vector (q, u, b) of items + 2 raters numbers, u = logit(eta). Its curvature (minus the second
+    derivatives) has an (items, items) block A, a 2 x 2 block D_r for each rater and a 2 x items block C_r between them;
+    raters do not touch each other. So they are eliminated one by one: with
+
+        S = A - sum_r C_r' D_r^-1 C_r
+
+    the inverse of S is the covariance of q with the raters' terms unknown, and D_r^-1 + K_r S^-1 K_r' that of (u_r,
+    b_r), K_r = D_r^-1 C_r. Cost: items^2 x 2 raters multiplications in blocks of raters, plus one Cholesky factor of S.
+    """
 
     answers: CrowdAnswers
     prior: CrowdPrior
@@ -394,28 +389,30 @@ def _solve_lifted(matrix: Floats, right: Floats) -> Floats:
             ridge = max(10 * ridge, 1e-3 * float(np.abs(np.diag(matrix)).mean()))
 
 
-# --------------------------------------------------------------------------------------------------
-# Compiled passes over the answers of a crowd: likelihood, slopes and curvature of crowd Bradley-Terry.
-#
-# Letters as in `crowd`: d = q_a - q_b, eta = s(u), x the side (+1 a left, -1 b left, 0 unknown), y = 1, 1/2, 0 when a
-# wins, ties, loses. With p1 = s(d + b x), p2 = s(-d + b x), P = eta p1 + (1 - eta) p2 and Q = 1 - P,
-#
-#     l = y log P + (1 - y) log Q,   l_i = L1 P_i,   l_ij = L1 P_ij + L2 P_i P_j
-#     L1 = y/P - (1 - y)/Q,          L2 = -(y/P^2 + (1 - y)/Q^2)
-#
-# and, writing s' = s(1 - s), s'' = s'(1 - 2s), e' = eta (1 - eta),
-#
-#     P_d = eta p1' - (1-eta) p2'      P_dd = eta p1'' + (1-eta) p2''     P_du = e' (p1' + p2')
-#     P_u = e' (p1 - p2)               P_uu = e' (1 - 2 eta)(p1 - p2)     P_ub = x e' (p1' - p2')
-#     P_b = x (eta p1' + (1-eta) p2')  P_bb = x^2 P_dd                    P_db = x (eta p1'' - (1-eta) p2'')
-# --------------------------------------------------------------------------------------------------
+# -- compiled passes over the answers ----------------------------------------------------------------------------------
+
 
 Ints = NDArray[np.int64]
 
 
 @dataclass(frozen=True, slots=True)
 class CrowdAnswers:
-    """Comparisons sorted by rater: rater r gave starts[r]..starts[r + 1]."""
+    """Comparisons sorted by rater: rater r gave starts[r]..starts[r + 1].
+
+    Compiled passes over the answers of a crowd: likelihood, slopes and curvature of crowd Bradley-Terry.
+
+    Letters as in `crowd`: d = q_a - q_b, eta = s(u), x the side (+1 a left, -1 b left, 0 unknown), y = 1, 1/2, 0 when a
+    wins, ties, loses. With p1 = s(d + b x), p2 = s(-d + b x), P = eta p1 + (1 - eta) p2 and Q = 1 - P,
+
+        l = y log P + (1 - y) log Q,   l_i = L1 P_i,   l_ij = L1 P_ij + L2 P_i P_j
+        L1 = y/P - (1 - y)/Q,          L2 = -(y/P^2 + (1 - y)/Q^2)
+
+    and, writing s' = s(1 - s), s'' = s'(1 - 2s), e' = eta (1 - eta),
+
+        P_d = eta p1' - (1-eta) p2'      P_dd = eta p1'' + (1-eta) p2''     P_du = e' (p1' + p2')
+        P_u = e' (p1 - p2)               P_uu = e' (1 - 2 eta)(p1 - p2)     P_ub = x e' (p1' - p2')
+        P_b = x (eta p1' + (1-eta) p2')  P_bb = x^2 P_dd                    P_db = x (eta p1'' - (1-eta) p2'')
+    """
 
     items: int
     raters: int
@@ -476,14 +473,14 @@ def _crowd_slopes(
     for r in range(len(u)):
         eta = _s(u[r])
         for c in range(starts[r], starts[r + 1]):
-            p1, p2, p, other = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
+            p1, p2, p, p_b = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
             if y[c] == 1.0:
                 value += np.log(p)
             elif y[c] == 0.0:
-                value += np.log(other)
+                value += np.log(p_b)
             else:
-                value += 0.5 * np.log(p * other)
-            first = y[c] / p - (1 - y[c]) / other
+                value += 0.5 * np.log(p * p_b)
+            first = y[c] / p - (1 - y[c]) / p_b
             right, wrong = eta * p1 * (1 - p1), (1 - eta) * p2 * (1 - p2)
             in_q[a[c]] += first * (right - wrong)
             in_q[b[c]] -= first * (right - wrong)
@@ -499,9 +496,9 @@ def _item_curvature(
     for r in range(len(u)):
         eta = _s(u[r])
         for c in range(starts[r], starts[r + 1]):
-            p1, p2, p, other = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
-            first = y[c] / p - (1 - y[c]) / other
-            second = -(y[c] / p**2 + (1 - y[c]) / other**2)
+            p1, p2, p, p_b = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
+            first = y[c] / p - (1 - y[c]) / p_b
+            second = -(y[c] / p**2 + (1 - y[c]) / p_b**2)
             right, wrong = eta * p1 * (1 - p1), (1 - eta) * p2 * (1 - p2)
             bent = right * (1 - 2 * p1) + wrong * (1 - 2 * p2)
             above[min(a[c], b[c]), max(a[c], b[c])] += first * bent + second * (right - wrong) ** 2
@@ -526,9 +523,9 @@ def _rater_curvature(
         eta = _s(u[r])
         flat = eta * (1 - eta)
         for c in range(starts[r], starts[r + 1]):
-            p1, p2, p, other = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
-            first = y[c] / p - (1 - y[c]) / other
-            second = -(y[c] / p**2 + (1 - y[c]) / other**2)
+            p1, p2, p, p_b = _chances(q[a[c]] - q[b[c]], bias[r] * x[c], eta)
+            first = y[c] / p - (1 - y[c]) / p_b
+            second = -(y[c] / p**2 + (1 - y[c]) / p_b**2)
             up, down = p1 * (1 - p1), p2 * (1 - p2)
             right, wrong = eta * up * (1 - 2 * p1), (1 - eta) * down * (1 - 2 * p2)
             by_d = eta * up - (1 - eta) * down

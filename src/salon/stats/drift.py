@@ -97,10 +97,12 @@ def drift_look(reference: ArrayLike, window: ArrayLike, *, look: int, alpha: flo
     x, y = _values(reference, "the reference"), _values(window, "the window")
     distance, h = ks_distance(x, y)
     p, level = ks_tail(h, len(x), len(y)), look_level(alpha, look)
-    held = len(np.unique(np.searchsorted(_edges(x, bins), x)))
+    spread = float(x.std(ddof=1))
+    shift = float(y.mean() - x.mean()) / spread if spread > 0 else None
+    bins_used = len(np.unique(np.searchsorted(_edges(x, bins), x)))
     return DriftLook(
         look=look, n=len(y), n_reference=len(x), distance=distance, p=p, level=level, alarm=p <= level,
-        psi=stability_index(x, y, bins=bins), psi_expected=(held - 1) * (1 / len(x) + 1 / len(y)), shift=_shift(x, y),
+        psi=stability_index(x, y, bins=bins), psi_expected=(bins_used - 1) * (1 / len(x) + 1 / len(y)), shift=shift,
     )  # fmt: skip
 
 
@@ -163,8 +165,10 @@ def stability_index(reference: ArrayLike, window: ArrayLike, *, bins: int = 10) 
     if bins < 2:
         raise BadValue("two bins or more are needed", found=bins)
     edges = _edges(x, bins)
-    counts = [np.bincount(np.searchsorted(edges, one, side="left"), minlength=len(edges) + 1) + 0.5 for one in (x, y)]
-    p, q = (one / one.sum() for one in counts)
+    counts = [
+        np.bincount(np.searchsorted(edges, sample, side="left"), minlength=len(edges) + 1) + 0.5 for sample in (x, y)
+    ]
+    p, q = (sample / sample.sum() for sample in counts)
     return float(((q - p) * np.log(q / p)).sum())
 
 
@@ -173,15 +177,10 @@ def _edges(x: Floats, bins: int) -> Floats:
     return np.asarray(np.unique(np.quantile(x, np.arange(1, bins) / bins)), np.float64)
 
 
-def _shift(x: Floats, y: Floats) -> float | None:
-    spread = float(x.std(ddof=1))
-    return float(y.mean() - x.mean()) / spread if spread > 0 else None
-
-
 def _values(values: ArrayLike, name: str) -> Floats:
-    found = np.asarray(values, np.float64)
-    if found.ndim != 1 or len(found) < LEAST_VALUES:
-        raise TooFew(f"at least {LEAST_VALUES} values are needed in {name}", found=found.size)
-    if not np.isfinite(found).all():
-        raise BadValue(f"finite values are needed in {name}", found=f"{int((~np.isfinite(found)).sum())} that are not")
-    return found
+    array = np.asarray(values, np.float64)
+    if array.ndim != 1 or len(array) < LEAST_VALUES:
+        raise TooFew(f"at least {LEAST_VALUES} values are needed in {name}", found=array.size)
+    if not np.isfinite(array).all():
+        raise BadValue(f"finite values are needed in {name}", found=f"{int((~np.isfinite(array)).sum())} that are not")
+    return array

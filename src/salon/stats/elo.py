@@ -158,12 +158,12 @@ def averaged_elo(
     packed = _pack(*_columns(a, b, outcome), items)
     nobody = np.zeros(items, dtype=np.bool_)
     mean, squares = np.zeros(items), np.zeros(items)
-    for drawn in range(1, shuffles + 1):
+    for shuffle in range(1, shuffles + 1):
         rng.shuffle(packed)  # in place: ten million comparisons cost no second array
         scores = np.full(items, settings.start, dtype=np.float64)
         _pass(packed, float(settings.k), float(settings.k), nobody, 1 / settings.tau, scores)
         away = scores - mean
-        mean += away / drawn
+        mean += away / shuffle
         squares += away * (scores - mean)
     return EloFit(mean, np.sqrt(squares / (shuffles - 1)), shuffles)
 
@@ -187,27 +187,27 @@ def anchored_elo(
     `rows`: these are rows of a longer list of `total` comparisons, and come in the order that list would be shuffled
     to; two parts of a list then differ by their comparisons alone, not by the luck of the shuffle.
     """
-    held, goal = _check_anchors(np.asarray(anchors), np.asarray(targets, dtype=np.float64), items)
+    anchor_items, goal = _check_anchors(np.asarray(anchors), np.asarray(targets, dtype=np.float64), items)
     chosen = settings or EloSettings()
     packed = _pack(*_columns(first, second, outcome), items)
     place = None if rows is None else _places(np.asarray(rows), len(packed), total)
     slow = np.zeros(items, dtype=np.bool_)
-    slow[held] = True
+    slow[anchor_items] = True
     scores = np.full(items, chosen.start, dtype=np.float64)
-    kept = np.zeros(items)
+    total_scores = np.zeros(items)
     first_kept = chosen.passes // 2 if chosen.settled else chosen.passes - 1
     for number in range(chosen.passes):
         shrunk = chosen.decay**number
         pull = chosen.pull * (shrunk if chosen.settled else 1.0)
-        drawn = rng.permutation(len(packed) if place is None else len(place))  # one order in memory, never all passes'
+        order = rng.permutation(len(packed) if place is None else len(place))  # one order in memory, never all passes'
         if place is not None:
-            drawn = place[drawn]
-            drawn = drawn[drawn >= 0]
-        _pass(packed[drawn], chosen.k * shrunk, chosen.k_anchor * shrunk, slow, 1 / chosen.tau, scores)
-        scores[held] += pull * (goal - scores[held])
+            order = place[order]
+            order = order[order >= 0]
+        _pass(packed[order], chosen.k * shrunk, chosen.k_anchor * shrunk, slow, 1 / chosen.tau, scores)
+        scores[anchor_items] += pull * (goal - scores[anchor_items])
         if number >= first_kept:
-            kept += scores
-    return kept / (chosen.passes - first_kept)
+            total_scores += scores
+    return total_scores / (chosen.passes - first_kept)
 
 
 def elo_scores(
@@ -275,14 +275,14 @@ def _pass(
     packed: IntArray,
     k: float,
     k_anchor: float,
-    held: NDArray[np.bool_],
+    is_anchor: NDArray[np.bool_],
     per_point: float,
     scores: FloatArray,
 ) -> None:
     for row in range(len(packed)):
         key = packed[row]
         i, j = key >> 33, (key >> 2) & 0x7FFFFFFF
-        _update(i, j, key & 3, k_anchor if held[i] or held[j] else k, per_point, scores)
+        _update(i, j, key & 3, k_anchor if is_anchor[i] or is_anchor[j] else k, per_point, scores)
 
 
 @compiled
@@ -342,9 +342,9 @@ def _places(rows: NDArray[np.generic], comparisons: int, total: int | None) -> I
 def _codes(points: ArrayLike) -> IntArray:
     """Outcome codes of the first item's points."""
     o = np.asarray(points, dtype=np.float64)
-    known = (o == 1) | (o == 0) | (o == 0.5)
-    if not known.all():
-        raise BadValue("an outcome is 1, 0.5 or 0", found=o[~known][0])
+    valid = (o == 1) | (o == 0) | (o == 0.5)
+    if not valid.all():
+        raise BadValue("an outcome is 1, 0.5 or 0", found=o[~valid][0])
     return np.where(o == 0.5, 2, o == 0).astype(np.int64)
 
 
@@ -366,12 +366,12 @@ def _check_anchors(anchors: NDArray[np.generic], targets: FloatArray, items: int
         return np.empty(0, dtype=np.int64), targets
     if anchors.dtype.kind not in "iu":
         raise BadValue("rating anchors are item numbers", found=f"{anchors.dtype}: {anchors[0]}")
-    held = anchors.astype(np.int64)
-    outside = (held < 0) | (held >= items)
+    items_of_anchors = anchors.astype(np.int64)
+    outside = (items_of_anchors < 0) | (items_of_anchors >= items)
     if outside.any():
-        raise BadValue(f"rating anchors are items 0 to {items - 1}", found=int(held[outside][0]))
-    if len(np.unique(held)) < len(held):
-        raise BadValue("an item is a rating anchor once", found=held.tolist())
+        raise BadValue(f"rating anchors are items 0 to {items - 1}", found=int(items_of_anchors[outside][0]))
+    if len(np.unique(items_of_anchors)) < len(items_of_anchors):
+        raise BadValue("an item is a rating anchor once", found=items_of_anchors.tolist())
     if not np.isfinite(targets).all():
         raise BadValue("targets of rating anchors are finite", found=targets[~np.isfinite(targets)][0])
-    return held, targets
+    return items_of_anchors, targets

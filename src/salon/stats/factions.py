@@ -111,8 +111,8 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
 
     Prompts with different numbers of items come as several arrays with the same raters.
     """
-    given: Sequence[ArrayLike] = ranks if isinstance(ranks, list | tuple) else [cast("ArrayLike", ranks)]
-    shapes = [strict_ranks(shape) for shape in given]
+    arrays: Sequence[ArrayLike] = ranks if isinstance(ranks, list | tuple) else [cast("ArrayLike", ranks)]
+    shapes = [strict_ranks(shape) for shape in arrays]
     present = np.concatenate([shape[:, :, 0] >= 0 for shape in shapes])
     _require_enough(present)
     prompts = len(present)
@@ -133,6 +133,7 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
     mean_tau = float(total[upper].sum() / max(pairs[upper].sum(), 1))
     items = int(np.median(np.repeat([s.shape[2] for s in shapes], [len(s) for s in shapes])))
     power, alternative = faction_power(mean_tau, present, items, rng=rng)
+    camp_members = _camp_members(camp)
     return Factions(
         answer=CAMPS if p <= LEVEL else ONE_TASTE if gap <= 0 and power >= ENOUGH_POWER else CANNOT_TELL,
         test=Test(
@@ -147,7 +148,7 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
         within=(float(x), float(y)),
         between=float(between),
         least=float(gap + between),
-        camps=_camp_members(camp),
+        camps=camp_members,
         power=power,
         alternative=alternative,
     )
@@ -199,9 +200,9 @@ def _simulated_power(
     ratios = []
     for _ in range(studies):
         taste = np.where(camp[:, None], *rng.normal(size=(2, of_study, 1, items)))
-        seen = taste + noise * rng.normal(size=(of_study, raters, items))
-        seen[~present[rng.integers(0, prompts, of_study)]] = 0.0  # equal everywhere: no sign
-        votes = [_CampSigns(_signs(seen), chunk)]
+        impression = taste + noise * rng.normal(size=(of_study, raters, items))
+        impression[~present[rng.integers(0, prompts, of_study)]] = 0.0  # equal everywhere: no sign
+        votes = [_CampSigns(_signs(impression), chunk)]
         gap, error, *_ = _try_camps(votes, *_chunk_taus(votes, raters), np.arange(_CHUNKS))
         ratios.append(gap / max(error, 1e-9))
     tried = prompts * (1 - _FIRST_CHUNKS / _CHUNKS)
@@ -239,9 +240,9 @@ def _choose_camps(sums: FloatArray, shared: FloatArray) -> BoolArray:
     """
     raters = sums.shape[1]
     off = ~np.eye(raters, dtype=bool)
-    known = off & (shared > 0)
-    mean = (sums * known).sum(axis=(1, 2)) / np.maximum((shared * known).sum(axis=(1, 2)), 1)
-    tau = np.where(known, sums / np.maximum(shared, 1), mean[:, None, None]) * off
+    shares_prompt = off & (shared > 0)
+    mean = (sums * shares_prompt).sum(axis=(1, 2)) / np.maximum((shared * shares_prompt).sum(axis=(1, 2)), 1)
+    tau = np.where(shares_prompt, sums / np.maximum(shared, 1), mean[:, None, None]) * off
     rows = tau.sum(axis=2)
     effect = (rows - rows.sum(axis=1, keepdims=True) / (2 * (raters - 1))) / (raters - 2)
     left = (tau - effect[:, :, None] - effect[:, None, :]) * off
@@ -262,9 +263,9 @@ def _all_sides(raters: int) -> FloatArray:
     """Every division into two camps of two raters or more, 1 and -1; rater 0 is on side 1."""
     sides = []
     for size in range(1, raters - 2):
-        for others in combinations(range(1, raters), size):
+        for members in combinations(range(1, raters), size):
             side = -np.ones(raters)
-            side[[0, *others]] = 1.0
+            side[[0, *members]] = 1.0
             sides.append(side)
     return np.array(sides)
 
@@ -387,8 +388,8 @@ def _require_enough(present: BoolArray) -> None:
             found=f"{usable} prompts: on so few a camp looks like noise",
             remedy="ask the same raters about more prompts",
         )
-    seen = present.astype(float)
-    met = (seen.T @ seen >= 2) & ~np.eye(raters, dtype=bool)
+    presence = present.astype(float)
+    met = (presence.T @ presence >= 2) & ~np.eye(raters, dtype=bool)
     if met.sum() / 2 <= raters or not met.any(axis=1).all():
         raise TooFew(
             "telling one taste from camps needs raters who share prompts, two and more",

@@ -1,4 +1,9 @@
-"""The bootstrap over clusters: whole prompts are drawn again, never single answers.
+"""Intervals over prompts: the bootstrap, paired differences of two predictors, score intervals of means.
+
+`bootstrap_totals` and `interval` draw whole prompts again; `paired_difference` compares two predictors on the same
+questions; `score_interval` and `bootstrap_interval` give means over prompts, and weighted sums of them, an interval.
+
+The bootstrap is over clusters: whole prompts are drawn again, never single answers.
 
 Model: n clusters (prompts) are a simple random sample; answers inside a cluster may depend on each other in
 any way. One draw gives cluster i the weight w_i, w ~ Multinomial(n; 1/n, ..., 1/n), and the statistic is
@@ -91,12 +96,12 @@ def bootstrap_totals(
     value = float(statistic(total)[0])
     if n == 1:
         return Estimate(value, None, None, 1, unit, level, "no interval: one cluster")
-    drawn = statistic(draw_totals(rows, counts, draws=draws, rng=rng))
+    replicates = statistic(draw_totals(rows, counts, draws=draws, rng=rng))
     if kind == "percentile":
-        return interval(value, drawn, n=n, unit=unit, level=level, ends=ends, within=within)
+        return interval(value, replicates, n=n, unit=unit, level=level, ends=ends, within=within)
     return interval(
         value,
-        drawn,
+        replicates,
         n=n,
         unit=unit,
         level=level,
@@ -148,7 +153,7 @@ def _pick_counts(owner: IntArray, kinds: int, draws: int, rng: np.random.Generat
 
 def interval(
     value: float,
-    drawn: FloatArray,
+    replicates: FloatArray,
     *,
     n: int,
     unit: str,
@@ -164,12 +169,12 @@ def interval(
     `ends` are those of a mean of bounded numbers, `within` those of any other statistic, `behind` the clusters that it
     rests on where they are not all n.
     """
-    defined = drawn[~np.isnan(drawn)]
-    undefined = len(drawn) - len(defined)
-    method = f"{'BCa ' if folds is not None else ''}bootstrap of {unit}s, {len(drawn)} draws"
+    defined = replicates[~np.isnan(replicates)]
+    undefined = len(replicates) - len(defined)
+    method = f"{'BCa ' if folds is not None else ''}bootstrap of {unit}s, {len(replicates)} draws"
     if undefined:
         method += f" ({undefined} undefined, left out)"
-    if undefined > _MAX_UNDEFINED * len(drawn):
+    if undefined > _MAX_UNDEFINED * len(replicates):
         return Estimate(value, None, None, n, unit, level, f"no interval: {method}")
     resting = n if behind is None else max(2, behind)
     q = expanded_quantile(resting, level)
@@ -188,15 +193,19 @@ def expanded_quantile(n: int, level: float) -> float:
     return float(stdtrit(n - 1, (1 + level) / 2)) * float(np.sqrt(n / (n - 1)))
 
 
-def with_width(made: Estimate, ends: Ends | None = None, behind: int | None = None) -> Estimate:
+def with_width(estimate: Estimate, ends: Ends | None = None, behind: int | None = None) -> Estimate:
     """The same where its interval has a width; else with the exact bound, or with none: see the module."""
-    if made.low is None or made.high is None or made.high - made.low > _ROUNDING * max(1.0, abs(made.value)):
-        return made
-    alike = made.n if behind is None else behind
-    if ends is None or alike < 2 or not np.isclose(made.value, ends, rtol=0, atol=_AT_END).any():
-        return replace(made, low=None, high=None, method=f"no interval: no width in {made.method}")
-    low, high = exact_bound(alike, made.level, at_high=made.value > sum(ends) / 2, ends=ends)
-    return replace(made, low=low, high=high, method=f"exact bound for {alike} {made.unit}s alike")
+    if (
+        estimate.low is None
+        or estimate.high is None
+        or estimate.high - estimate.low > _ROUNDING * max(1.0, abs(estimate.value))
+    ):
+        return estimate
+    alike = estimate.n if behind is None else behind
+    if ends is None or alike < 2 or not np.isclose(estimate.value, ends, rtol=0, atol=_AT_END).any():
+        return replace(estimate, low=None, high=None, method=f"no interval: no width in {estimate.method}")
+    low, high = exact_bound(alike, estimate.level, at_high=estimate.value > sum(ends) / 2, ends=ends)
+    return replace(estimate, low=low, high=high, method=f"exact bound for {alike} {estimate.unit}s alike")
 
 
 def exact_bound(n: int, level: float, *, at_high: bool, ends: Ends = SHARE) -> tuple[float, float]:
@@ -221,12 +230,12 @@ def check_settings(clusters: int, draws: int, level: float) -> None:
 
 
 def _bca_shift(
-    at: FloatArray, value: float, drawn: FloatArray, folds: FloatArray, counts: IntArray | None
+    at: FloatArray, value: float, replicates: FloatArray, folds: FloatArray, counts: IntArray | None
 ) -> FloatArray:
     """Where BCa reads the draws instead of `at`, both in standard deviations of a normal law."""
-    below = np.mean(drawn < value) + np.mean(drawn == value) / 2
+    below = np.mean(replicates < value) + np.mean(replicates == value) / 2
     # A statistic at its own extreme has no finite bias correction: half a draw keeps it finite.
-    z0 = ndtri(np.clip(below, 0.5 / len(drawn), 1 - 0.5 / len(drawn)))
+    z0 = ndtri(np.clip(below, 0.5 / len(replicates), 1 - 0.5 / len(replicates)))
     weights = np.ones(len(folds)) if counts is None else counts
     away = np.average(folds, weights=weights) - folds
     spread = float(weights @ away**2)
@@ -252,28 +261,8 @@ def _row_keys(rows: NDArray[Any]) -> IntArray | None:
     return keys
 
 
-# --------------------------------------------------------------------------------------------------
-# Two predictors on the same questions: is one better, or was it luck?
-#
-# Data: for each question i of cluster (prompt) c a score in [0, 1] of either predictor: 1 right, 0 wrong, 1/2
-# undecided.
-#
-#     difference = mean(first) - mean(second),   D_c = sum over c of (first - second)
-#
-# * Interval: whole clusters are drawn again, both predictors together (`salon.stats.intervals`). What makes a question
-#   hard for both cancels, so it is much narrower than two separate intervals suggest.
-# * p: were the predictors alike, each could have stood in the other's place, cluster by cluster: the sign of every D_c
-# is
-#   a coin. p is the share of sign patterns with |sum| at least that observed, over all 2^k patterns of the k clusters
-#   with D_c != 0 where these are no more than `draws`, else over `draws` random ones and the observed one.
-#
-# `signal_tests.holm` adjusts the p values of a family of such tests.
-#
-# Edges: no question TooFew; one cluster has no interval, nor has a difference that is the same in all clusters (one of
-# 0 among them); predictors that never differ have p = 1.
-#
-# Source: Efron & Tibshirani 1993, chapter 16; Noreen 1989 for approximate randomisation.
-# --------------------------------------------------------------------------------------------------
+# -- two predictors on the same questions ------------------------------------------------------------------------------
+
 
 _SAME = 1e-9  # sums of halves are exact, but scores may be any numbers
 
@@ -304,22 +293,43 @@ def paired_difference(
     level: float = 0.95,
     within: Ends = UNBOUNDED,
 ) -> PairedDifference:
-    """Mean score of the first predictor less the second's, with interval and p; see the module.
+    """Mean score of the first predictor less the second's, with interval and p.
 
     `within` are the ends of the scale of differences: no interval passes them.
+
+    Two predictors on the same questions: is one better, or was it luck?
+
+    Data: for each question i of cluster (prompt) c a score in [0, 1] of either predictor: 1 right, 0 wrong, 1/2
+    undecided.
+
+        difference = mean(first) - mean(second),   D_c = sum over c of (first - second)
+
+    * Interval: whole clusters are drawn again, both predictors together (`salon.stats.intervals`). What makes a
+      question hard for both cancels, so it is much narrower than two separate intervals suggest.
+    * p: were the predictors alike, each could have stood in the other's place, cluster by cluster: the sign of every
+      D_c is a coin. p is the share of sign patterns with |sum| at least that observed, over all 2^k patterns of the k
+      clusters with D_c != 0 where these are no more than `draws`, else over `draws` random ones and the observed one.
+
+    `signal_tests.holm` adjusts the p values of a family of such tests.
+
+    Edges: no question TooFew; one cluster has no interval, nor has a difference that is the same in all clusters (one
+    of 0 among them); predictors that never differ have p = 1.
+
+    Source: Efron & Tibshirani 1993, chapter 16; Noreen 1989 for approximate randomisation.
     """
-    one, other = np.asarray(first, float), np.asarray(second, float)
+    first_scores, second_scores = np.asarray(first, float), np.asarray(second, float)
     labels = np.asarray(clusters)
-    if not (one.shape == other.shape == labels.shape) or one.ndim != 1:
+    if not (first_scores.shape == second_scores.shape == labels.shape) or first_scores.ndim != 1:
         raise BadValue(
-            "two scores and a cluster for each question", found=f"{one.shape}, {other.shape}, {labels.shape}"
+            "two scores and a cluster for each question",
+            found=f"{first_scores.shape}, {second_scores.shape}, {labels.shape}",
         )
-    if not len(one):
+    if not len(first_scores):
         raise TooFew("a comparison needs a question that both answered", found="none")
-    if not (np.isfinite(one).all() and np.isfinite(other).all()):
+    if not (np.isfinite(first_scores).all() and np.isfinite(second_scores).all()):
         raise BadValue("scores are finite numbers", found="NaN or infinity")
     _, row = np.unique(labels, return_inverse=True)
-    apart = one - other
+    apart = first_scores - second_scores
     sums = np.asarray(np.bincount(row, weights=apart), np.float64)
     table = np.column_stack([sums, np.bincount(row)])
     p, law = _sign_flips(sums, draws, rng)
@@ -329,7 +339,7 @@ def paired_difference(
         ),
         p=p,
         law=law,
-        questions=len(one),
+        questions=len(first_scores),
         first_only=int((apart > 0).sum()),
         second_only=int((apart < 0).sum()),
     )
@@ -351,48 +361,8 @@ def _sign_flips(sums: FloatArray, draws: int, rng: np.random.Generator) -> tuple
     return (hits + 1) / (draws + 1), f"{draws} random sign patterns of {k} prompts"
 
 
-# --------------------------------------------------------------------------------------------------
-# Means over prompts with intervals: of one axis of a benchmark, and of a weighted sum of axes.
-#
-# Data: for prompt i and axis j a value x_ij in [0, 1] (a mean over the pictures of the prompt, so that pictures may
-# depend on each other in any way) and a weight w_ij >= 0, 0 where the prompt does not count on the axis.
-#
-#     m_j = sum_i w_ij x_ij / W_j,   W_j = sum_i w_ij            mean of axis j, over n_j prompts with w_ij > 0
-#     S   = sum_j c_j m_j                                        sum with shares c_j >= 0, sum_j c_j = 1
-#     u_ij = w_ij (x_ij - m_j) / W_j                             what prompt i adds to the error of m_j
-#     v_j = n_j/(n_j - 1) sum_i u_ij^2                           variance of m_j; its cluster is the prompt
-#
-# Score interval (`score_interval`). Wilson's, with the number N_j of independent PASS/FAIL answers that would have the
-# same variance, and a t quantile for a variance learned from n_j prompts. A few prompts may be alike by luck, above all
-# near 0 and 1, where the rare ones that are not make the variance: so it is pulled, with the weight of one prompt of n,
-# towards the largest that values with this mean can have, m (1 - m)/K:
-#
-#     v'_j = ((n_j - 1) v_j + m_j (1 - m_j)/K_j)/n_j,   K_j = W_j^2 / sum_i w_ij^2      K = n for equal weights
-#     N_j  = m_j (1 - m_j)/v'_j,   t = t_{n_j - 1}^-1((1 + level)/2)
-#     l_j, h_j = (m_j + t^2/2N_j -+ t sqrt(v'_j + t^2/4N_j^2)) / (1 + t^2/N_j)
-#
-# For PASS/FAIL of one picture N = n^2/(n + 1), and so it is taken where all values are 0 or all are 1. The interval
-# stays
-# within [0, 1], is longer towards 1/2, and is never of zero width.
-#
-# A sum is bounded by what is known of its parts (MOVER), rho_jk the correlation of u_j and u_k over prompts:
-#
-#     S - low = sqrt(sum_jk rho_jk a_j a_k),   a_j = c_j (m_j - l_j);   the same upwards with a_j = c_j (h_j - m_j)
-#
-# Two prompts correlate by 1 or -1 whatever they are, and -1 would make a sum surer than its parts: where no more than
-# two
-# count on both axes, a negative rho is taken as 0.
-#
-# Bootstrap (`bootstrap_interval`): whole prompts are drawn again, one draw for all axes, and S is computed anew; the
-# interval of `resample`. Where it has none, as every draw is alike or too many are undefined, the score interval.
-#
-# Edges: no prompt that counts on an axis TooFew; one such prompt has a mean and no interval; values outside [0, 1],
-# NaN,
-# negative weights, shapes that do not fit BadValue.
-#
-# Source: Wilson 1927; Korn & Graubard 1998 and Franco, Little, Louis & Slud 2019 for effective numbers in clustered
-# samples; Zou & Donner 2008 for MOVER; Efron & Tibshirani 1993 for the bootstrap.
-# --------------------------------------------------------------------------------------------------
+# -- means over prompts ------------------------------------------------------------------------------------------------
+
 
 Floats = NDArray[np.float64]
 
@@ -404,7 +374,47 @@ _UNIT = "prompt"
 def score_interval(
     values: ArrayLike, weights: ArrayLike | None = None, shares: ArrayLike | None = None, *, level: float = 0.95
 ) -> Estimate:
-    """S with its score interval, from `values` (prompts,) or (prompts, axes); see the module."""
+    """S with its score interval, from `values` (prompts,) or (prompts, axes).
+
+    Means over prompts with intervals: of one axis of a benchmark, and of a weighted sum of axes.
+
+    Data: for prompt i and axis j a value x_ij in [0, 1] (a mean over the pictures of the prompt, so that pictures may
+    depend on each other in any way) and a weight w_ij >= 0, 0 where the prompt does not count on the axis.
+
+        m_j = sum_i w_ij x_ij / W_j,   W_j = sum_i w_ij            mean of axis j, over n_j prompts with w_ij > 0
+        S   = sum_j c_j m_j                                        sum with shares c_j >= 0, sum_j c_j = 1
+        u_ij = w_ij (x_ij - m_j) / W_j                             what prompt i adds to the error of m_j
+        v_j = n_j/(n_j - 1) sum_i u_ij^2                           variance of m_j; its cluster is the prompt
+
+    Score interval (`score_interval`). Wilson's, with the number N_j of independent PASS/FAIL answers that would have
+    the same variance, and a t quantile for a variance learned from n_j prompts. A few prompts may be alike by luck,
+    above all near 0 and 1, where the rare ones that are not make the variance: so it is pulled, with the weight of one
+    prompt of n, towards the largest that values with this mean can have, m (1 - m)/K:
+
+        v'_j = ((n_j - 1) v_j + m_j (1 - m_j)/K_j)/n_j,   K_j = W_j^2 / sum_i w_ij^2      K = n for equal weights
+        N_j  = m_j (1 - m_j)/v'_j,   t = t_{n_j - 1}^-1((1 + level)/2)
+        l_j, h_j = (m_j + t^2/2N_j -+ t sqrt(v'_j + t^2/4N_j^2)) / (1 + t^2/N_j)
+
+    For PASS/FAIL of one picture N = n^2/(n + 1), and so it is taken where all values are 0 or all are 1. The interval
+    stays within [0, 1], is longer towards 1/2, and is never of zero width.
+
+    A sum is bounded by what is known of its parts (MOVER), rho_jk the correlation of u_j and u_k over prompts:
+
+        S - low = sqrt(sum_jk rho_jk a_j a_k),   a_j = c_j (m_j - l_j);   the same upwards with a_j = c_j (h_j - m_j)
+
+    Two prompts correlate by 1 or -1 whatever they are, and -1 would make a sum surer than its parts: where no more than
+    two count on both axes, a negative rho is taken as 0.
+
+    Bootstrap (`bootstrap_interval`): whole prompts are drawn again, one draw for all axes, and S is computed anew; the
+    interval of `bootstrap_totals`. Where it has none, because every draw is alike or too many are undefined, the score
+    interval.
+
+    Edges: no prompt that counts on an axis TooFew; one such prompt has a mean and no interval; values outside [0, 1],
+    NaN, negative weights, shapes that do not fit BadValue.
+
+    Source: Wilson 1927; Korn & Graubard 1998 and Franco, Little, Louis & Slud 2019 for effective numbers in clustered
+    samples; Zou & Donner 2008 for MOVER; Efron & Tibshirani 1993 for the bootstrap.
+    """
     x, w, c = _check_tables(values, weights, shares)
     m, n = weighted_means(x, w), (w > 0).sum(axis=0)
     value, few = _sum(m, c), int(n.min())
@@ -434,18 +444,18 @@ def bootstrap_interval(
     rng: np.random.Generator,
     level: float = 0.95,
 ) -> Estimate:
-    """S with the percentile interval of `draws` bootstrap samples of prompts; see the module."""
+    """S with the percentile interval of `draws` bootstrap samples of prompts; see `score_interval`."""
     x, w, c = _check_tables(values, weights, shares)
     check_settings(len(x), draws, level)
     value, few = _sum(weighted_means(x, w), c), int((w > 0).sum(axis=0).min())
     if few == 1:
         return Estimate(value, None, None, 1, _UNIT, level, "no interval: one prompt")
     # a draw without any prompt of an axis has no mean of it
-    made = interval(value, _draw_sums(x, w, c, draws, rng), n=few, unit=_UNIT, level=level, within=SHARE)
-    if made.low is not None:
-        return made
+    estimate = interval(value, _draw_sums(x, w, c, draws, rng), n=few, unit=_UNIT, level=level, within=SHARE)
+    if estimate.low is not None:
+        return estimate
     bound = score_interval(x, w, c, level=level)
-    return replace(bound, method=f"score interval over prompts: {made.method.removeprefix('no interval: ')}")
+    return replace(bound, method=f"score interval over prompts: {estimate.method.removeprefix('no interval: ')}")
 
 
 def weighted_means(x: Floats, w: Floats) -> Floats:

@@ -1,4 +1,4 @@
-"""What a judge of pairs is worth against a panel: accuracy, position bias, ties, unread answers.
+"""Accuracy of a judge against a panel, on pairs and on ticks of checklists.
 
 Data: pairs of items on which a panel has a majority (a tied panel names no winner: the pair is out of every
 denominator). A judge is shown each pair in two orders. Its verdicts are coded by the majority: WITH it, AGAINST it,
@@ -22,7 +22,7 @@ b = 0 in the identity. A coin has accuracy 1/2, and so has a judge that always t
 Intervals: whole prompts are drawn again; everything is a function of the counts of kinds by prompt and criterion, so
 all figures of a judge come from the same draws. A share of 0 or 1 has no spread to draw from: its open end is the
 exact bound for as many prompts as it rests on (of a mean over criteria, in the criterion with the fewest), all of them
-alike; pairs of one prompt may depend on each other in any way (`resample`).
+alike; pairs of one prompt may depend on each other in any way (`intervals`).
 
 Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identity.
 """
@@ -31,6 +31,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -42,6 +43,7 @@ from salon.stats.result import Estimate
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
 Statistic = Callable[[FloatArray], FloatArray]
+Part = TypeVar("Part")
 
 WITH, AGAINST, TIE, UNREAD = 1, -1, 0, 2
 RIGHT, WRONG, TOOK_FIRST, TOOK_SECOND, TIED, UNSEEN = range(6)
@@ -98,14 +100,14 @@ def pair_kinds(verdicts: ArrayLike) -> IntArray:
 
     One order gives RIGHT, WRONG, TIED and UNSEEN only.
     """
-    given = np.asarray(verdicts)
-    if given.ndim not in (1, 2) or (given.ndim == 2 and given.shape[1] != 2):
-        raise BadValue("verdicts in one order (n,) or in two (n, 2) are needed", found=f"shape {given.shape}")
-    if not np.isin(given, (WITH, AGAINST, TIE, UNREAD)).all():
-        wrong = given[~np.isin(given, (WITH, AGAINST, TIE, UNREAD))].flat[0]
+    codes = np.asarray(verdicts)
+    if codes.ndim not in (1, 2) or (codes.ndim == 2 and codes.shape[1] != 2):
+        raise BadValue("verdicts in one order (n,) or in two (n, 2) are needed", found=f"shape {codes.shape}")
+    if not np.isin(codes, (WITH, AGAINST, TIE, UNREAD)).all():
+        wrong = codes[~np.isin(codes, (WITH, AGAINST, TIE, UNREAD))].flat[0]
         raise BadValue("a verdict is WITH (1), AGAINST (-1), TIE (0) or UNREAD (2)", found=wrong)
-    first, second = (given, given) if given.ndim == 1 else given.T
-    kinds = np.full(len(given), UNSEEN, np.int64)
+    first, second = (codes, codes) if codes.ndim == 1 else codes.T
+    kinds = np.full(len(codes), UNSEEN, np.int64)
     kinds[(first == WITH) & (second == WITH)] = RIGHT
     kinds[(first == AGAINST) & (second == AGAINST)] = WRONG
     kinds[(first == WITH) & (second == AGAINST)] = TOOK_FIRST
@@ -122,9 +124,9 @@ def pair_scores(kinds: ArrayLike) -> FloatArray:
 
 def kind_table(verdicts: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1) -> KindTable:
     """Counts of kinds; `criteria` numbers each pair's criterion, 0 to `of` - 1."""
-    given = np.asarray(verdicts)
-    counts = count_kinds(pair_kinds(given), prompts, criteria, of, "a pair on which the panel has a majority")
-    return KindTable(counts, 1 if given.ndim == 1 else 2)
+    codes = np.asarray(verdicts)
+    counts = count_kinds(pair_kinds(codes), prompts, criteria, of, "a pair on which the panel has a majority")
+    return KindTable(counts, 1 if codes.ndim == 1 else 2)
 
 
 def count_kinds(kinds: IntArray, prompts: ArrayLike, criteria: ArrayLike | None, of: int, needed: str) -> IntArray:
@@ -141,32 +143,44 @@ def count_kinds(kinds: IntArray, prompts: ArrayLike, criteria: ArrayLike | None,
 
 def judge_accuracy(table: KindTable, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> JudgeAccuracy:
     """All figures of a judge with intervals over prompts; see the module for definitions."""
-    prompts, criteria, _ = table.counts.shape
-    check_settings(prompts, draws, level)
-    flat = table.counts.reshape(prompts, -1)
-    drawn = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
-    here = np.flatnonzero(table.counts.sum(axis=(0, 2)) > 0)
 
-    def figures(rows: IntArray, draws_of: FloatArray) -> Accuracy:
-        """The mean over the criteria of (prompts, criteria, kinds); of one criterion, itself."""
-        made = {
-            name: _ratio_estimate(of, rows, draws_of, level=level)
+    def figures(rows: IntArray, replicates: FloatArray) -> Accuracy:
+        estimates = {
+            name: _estimate(_share(of), (of[1],), rows, replicates, level=level)
             for name, of in _RATIOS.items()
             if table.orders == 2 or name not in ("position_bias", "took_first")
         }
         absent = dict.fromkeys(("position_bias", "took_first"))
-        return Accuracy(**{**absent, **made}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
+        return Accuracy(**{**absent, **estimates}, pairs=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    each = [figures(table.counts[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)]
-    found = JudgeAccuracy(
-        by_criterion=tuple(each),
-        pooled=figures(table.counts.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(table.counts[:, here], drawn[:, here]),
-        orders=table.orders,
-    )
-    for part in (*found.by_criterion, found.pooled):
-        _check_identity(part)
-    return found
+    parts = _by_part(table.counts, figures, identity_gap, draws=draws, rng=rng, level=level)
+    return JudgeAccuracy(*parts, orders=table.orders)
+
+
+def _by_part(
+    counts: IntArray,
+    figures: Callable[[IntArray, FloatArray], Part],
+    gap: Callable[[Part], float],
+    *,
+    draws: int,
+    rng: np.random.Generator,
+    level: float,
+) -> tuple[tuple[Part | None, ...], Part, Part]:
+    """`figures` of each criterion that has answers, of all pooled, and of the mean over criteria, from the same draws.
+
+    `figures` takes counts (prompts, criteria, kinds) and totals (draws, criteria, kinds) and gives means over criteria;
+    `gap` is how far its identity fails.
+    """
+    prompts, criteria, _ = counts.shape
+    check_settings(prompts, draws, level)
+    replicates = draw_prompt_totals(counts.reshape(prompts, -1), draws, rng).reshape(draws, criteria, KINDS)
+    here = np.flatnonzero(counts.sum(axis=(0, 2)) > 0)
+    each = tuple(figures(counts[:, [k]], replicates[:, [k]]) if k in here else None for k in range(criteria))
+    pooled = figures(counts.sum(axis=1, keepdims=True), replicates.sum(axis=1, keepdims=True))
+    for part in (*each, pooled):
+        if part is not None and gap(part) > _ROUNDING:
+            raise ArithmeticError(f"accuracy and its parts disagree by {gap(part):.2g}: a fault of Salon's own")
+    return each, pooled, figures(counts[:, here], replicates[:, here])
 
 
 def accuracy_difference(
@@ -271,8 +285,8 @@ def _share(of: Ratio) -> Statistic:
 def macro_mean(of: Statistic, t: FloatArray) -> FloatArray:
     """Mean over the criteria (draws, criteria, kinds) that have the figure; a draw without any is NaN."""
     each = np.stack([of(t[:, k]) for k in range(t.shape[1])], axis=1)
-    known = ~np.isnan(each)
-    return ratio(np.where(known, each, 0.0).sum(axis=1), known.sum(axis=1).astype(float))
+    defined = ~np.isnan(each)
+    return ratio(np.where(defined, each, 0.0).sum(axis=1), defined.sum(axis=1).astype(float))
 
 
 def draw_prompt_totals(table: FloatArray | IntArray, draws: int, rng: np.random.Generator) -> FloatArray:
@@ -283,21 +297,33 @@ def draw_prompt_totals(table: FloatArray | IntArray, draws: int, rng: np.random.
     return draw_totals(*row_kinds(table), draws=draws, rng=rng)
 
 
-def _ratio_estimate(of: Ratio, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
-    n, total = count_prompts(rows, of[1]), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(macro_mean(_share(of), total)[0])
+def _estimate(
+    of: Statistic,
+    bottoms: tuple[Statistic, ...],
+    rows: IntArray,
+    replicates: FloatArray,
+    *,
+    level: float,
+    share: bool = True,
+) -> Estimate | None:
+    """The mean over criteria of a figure with `bottoms` in its denominators; a `share` lies between 0 and 1."""
+    n, total = count_prompts(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
+    value = float(macro_mean(of, total)[0])
     if np.isnan(value):
         return None
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    behind = fewest_prompts(rows, of[1])
-    return interval(value, macro_mean(_share(of), drawn), n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
+    values = macro_mean(of, replicates)
+    if not share:
+        return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
+    behind = fewest_prompts(rows, *bottoms)
+    return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)
 
 
 def count_prompts(rows: IntArray, *bottoms: Statistic) -> int:
     """Prompts of (prompts, criteria, kinds) with something in a denominator under any criterion."""
-    held = [of(rows[:, k].astype(float)) > 0 for of in bottoms for k in range(rows.shape[1])]
-    return int(np.any(held, axis=0).sum())
+    nonempty = [of(rows[:, k].astype(float)) > 0 for of in bottoms for k in range(rows.shape[1])]
+    return int(np.any(nonempty, axis=0).sum())
 
 
 def fewest_prompts(rows: IntArray, *bottoms: Statistic) -> int:
@@ -306,45 +332,8 @@ def fewest_prompts(rows: IntArray, *bottoms: Statistic) -> int:
     return min(n for n in each if n)
 
 
-def _check_identity(part: Accuracy | None) -> None:
-    if part is not None and identity_gap(part) > _ROUNDING:
-        raise ArithmeticError(f"accuracy and its parts disagree by {identity_gap(part):.2g}: a fault of Salon's own")
+# -- ticks of checklists -----------------------------------------------------------------------------------------------
 
-
-# --------------------------------------------------------------------------------------------------
-# What a judge of checklists is worth against a panel: accuracy, both kinds of error, pass rates, unread answers.
-#
-# Data: ticks. A tick is one point of one item on which a panel of people has a majority, YES (the point is met) or NO.
-# An evenly split panel says neither: the tick is out of every denominator. The judge says YES, NO, or nothing that
-# could
-# be read (UNREAD). A tick is then one of six kinds:
-#
-#     HIT     people YES, judge YES       ALARM    people NO, judge YES       UNREAD_YES   people YES, judge unread
-#     MISS    people YES, judge NO        REJECT   people NO, judge NO        UNREAD_NO    people NO, judge unread
-#
-# With u the share unread and, among the ticks that were read, y the share people pass:
-#
-#     accuracy     (HIT + REJECT) / all: an unread answer counts 0          parsed only   the same over what was read
-#     on yes, on no   HIT/(HIT + MISS), REJECT/(REJECT + ALARM)             balanced      their mean
-#     pass rate    (HIT + ALARM)/read; of people (HIT + MISS)/read          lean          the first less the second
-#     kappa        (o - e)/(1 - e), o = parsed only, e = the agreement of two who tick with these pass rates at random
-#     constant     the larger of people's YES and NO over all ticks: what the better of "always yes" and "always no"
-# gets
-#     gain         accuracy less constant
-#
-#     accuracy = (1 - u)(y on_yes + (1 - y) on_no)          exactly, for one criterion or for all ticks pooled
-#
-# Chance has two faces here. A coin has accuracy 1/2, but where people pass nine points of ten, "always yes" has .9 and
-# does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is given.
-#
-# Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A
-# share
-# of 0 or 1 has the exact bound for as many prompts alike as it rests on; a kappa, lean or gain that no draw moves has
-# no
-# interval.
-#
-# Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
-# --------------------------------------------------------------------------------------------------
 
 NO, YES, UNREAD_TICK = 0, 1, 2
 HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
@@ -352,7 +341,7 @@ HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
 
 @dataclass(frozen=True, slots=True)
 class TickRates:
-    """A judge on one criterion, on all pooled, or averaged over criteria; see the module for definitions."""
+    """A judge on one criterion, on all pooled, or averaged over criteria; see `tick_accuracy`."""
 
     accuracy: Estimate
     parsed_only: Estimate | None
@@ -380,48 +369,67 @@ class TickAccuracy:
     """Each figure the mean over the criteria that have it: the identity does not hold here."""
 
 
-def tick_kinds(said: ArrayLike, people: ArrayLike) -> IntArray:
+def tick_kinds(answers: ArrayLike, people: ArrayLike) -> IntArray:
     """The kind of each tick, from what the judge says (YES, NO, UNREAD) and the majority of people (YES, NO)."""
-    judge, majority = np.asarray(said), np.asarray(people)
+    judge, majority = np.asarray(answers), np.asarray(people)
     if judge.ndim != 1 or judge.shape != majority.shape:
         raise BadValue("one majority for each answer is needed", found=f"shapes {judge.shape} and {majority.shape}")
-    for name, given, allowed in (("answer", judge, (NO, YES, UNREAD_TICK)), ("majority", majority, (NO, YES))):
-        if not np.isin(given, allowed).all():
-            raise BadValue(f"an {name} is one of {allowed}", found=given[~np.isin(given, allowed)][0])
+    for name, codes, allowed in (("answer", judge, (NO, YES, UNREAD_TICK)), ("majority", majority, (NO, YES))):
+        if not np.isin(codes, allowed).all():
+            raise BadValue(f"an {name} is one of {allowed}", found=codes[~np.isin(codes, allowed)][0])
     kinds = np.array([[REJECT, ALARM, UNREAD_NO], [MISS, HIT, UNREAD_YES]])
     return np.asarray(kinds[majority.astype(np.int64), judge.astype(np.int64)], dtype=np.int64)
 
 
 def tick_table(
-    said: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
+    answers: ArrayLike, people: ArrayLike, prompts: ArrayLike, criteria: ArrayLike | None = None, *, of: int = 1
 ) -> IntArray:
     """Counts of kinds (prompts, criteria, 6); `criteria` numbers each tick's criterion, 0 to `of` - 1."""
-    return count_kinds(tick_kinds(said, people), prompts, criteria, of, "a point on which people have a majority")
+    return count_kinds(tick_kinds(answers, people), prompts, criteria, of, "a point on which people have a majority")
 
 
 def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, level: float = 0.95) -> TickAccuracy:
-    """All figures of a judge from a `tick_table`, with intervals over prompts."""
-    prompts, criteria, _ = table.shape
-    check_settings(prompts, draws, level)
-    flat = table.reshape(prompts, -1)
-    drawn = draw_prompt_totals(flat, draws, rng).reshape(draws, criteria, KINDS)
-    here = np.flatnonzero(table.sum(axis=(0, 2)) > 0)
+    """All figures of a judge from a `tick_table`, with intervals over prompts.
 
-    def figures(rows: IntArray, draws_of: FloatArray) -> TickRates:
-        made = {name: _tick_estimate(name, rows, draws_of, level=level) for name in _FIGURES}
-        return TickRates(**made, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
+    What a judge of checklists is worth against a panel: accuracy, both kinds of error, pass rates, unread answers.
 
-    found = TickAccuracy(
-        by_criterion=tuple(figures(table[:, [k]], drawn[:, [k]]) if k in here else None for k in range(criteria)),
-        pooled=figures(table.sum(axis=1, keepdims=True), drawn.sum(axis=1, keepdims=True)),
-        macro=figures(table[:, here], drawn[:, here]),
-    )
-    for part in (*found.by_criterion, found.pooled):
-        if part is not None and tick_identity_gap(part) > _ROUNDING:
-            raise ArithmeticError(
-                f"accuracy and its parts disagree by {tick_identity_gap(part):.2g}: a fault of Salon's own"
-            )
-    return found
+    Data: ticks. A tick is one point of one item on which a panel of people has a majority, YES (the point is met) or
+    NO. An evenly split panel says neither: the tick is out of every denominator. The judge says YES, NO, or nothing
+    that could be read (UNREAD). A tick is then one of six kinds:
+
+        HIT     people YES, judge YES       ALARM    people NO, judge YES       UNREAD_YES   people YES, judge unread
+        MISS    people YES, judge NO        REJECT   people NO, judge NO        UNREAD_NO    people NO, judge unread
+
+    With u the share unread and, among the ticks that were read, y the share people pass:
+
+        accuracy     (HIT + REJECT) / all: an unread answer counts 0          parsed only   the same over what was read
+        on yes, on no   HIT/(HIT + MISS), REJECT/(REJECT + ALARM)             balanced      their mean
+        pass rate    (HIT + ALARM)/read; of people (HIT + MISS)/read          lean          the first less the second
+        kappa        (o - e)/(1 - e), o = parsed only, e = the agreement of two who tick with these pass rates at random
+        constant     the larger of people's YES and NO over all ticks: the better of "always yes" and "always no"
+        gain         accuracy less constant
+
+        accuracy = (1 - u)(y on_yes + (1 - y) on_no)          exactly, for one criterion or for all ticks pooled
+
+    Chance has two faces here. A coin has accuracy 1/2, but where people pass nine points of ten, "always yes" has .9
+    and does not look. Balanced accuracy is 1/2 for both, and kappa 0. Where people only ever say one thing, neither is
+    given.
+
+    Intervals: whole prompts are drawn again; all figures come from the same draws of the counts of kinds by prompt. A
+    share of 0 or 1 has the exact bound for as many prompts alike as it rests on; a kappa, lean or gain that no draw
+    moves has no interval.
+
+    Sources: Cohen 1960 for kappa; Brodersen et al. 2010 for balanced accuracy.
+    """
+
+    def figures(rows: IntArray, replicates: FloatArray) -> TickRates:
+        estimates = {
+            name: _estimate(of, _SHARES.get(name, (_all_counts,)), rows, replicates, level=level, share=name in _SHARES)
+            for name, of in _FIGURES.items()
+        }
+        return TickRates(**estimates, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
+
+    return TickAccuracy(*_by_part(table, figures, tick_identity_gap, draws=draws, rng=rng, level=level))
 
 
 def tick_difference(
@@ -443,10 +451,6 @@ def tick_identity_gap(of: TickRates) -> float:
 
 def _read_ticks(t: FloatArray) -> FloatArray:
     return np.asarray(t[:, HIT] + t[:, MISS] + t[:, ALARM] + t[:, REJECT])
-
-
-def _all_ticks(t: FloatArray) -> FloatArray:
-    return np.asarray(t.sum(axis=1))
 
 
 def _yes(t: FloatArray) -> FloatArray:
@@ -508,29 +512,14 @@ _FIGURES: dict[str, Statistic] = {
     "unread": lambda t: ratio(t[:, UNREAD_YES] + t[:, UNREAD_NO], t.sum(axis=1)),
 }
 _SHARES: dict[str, tuple[Statistic, ...]] = {
-    "accuracy": (_all_ticks,),
+    "accuracy": (_all_counts,),
     "parsed_only": (_read_ticks,),
     "balanced": (_yes, _no),
     "on_yes": (_yes,),
     "on_no": (_no,),
     "pass_rate": (_read_ticks,),
     "people_pass": (_read_ticks,),
-    "constant": (_all_ticks,),
-    "unread": (_all_ticks,),
+    "constant": (_all_counts,),
+    "unread": (_all_counts,),
 }
 """Of the figures that are shares, or means of two, the ticks they are shares of."""
-
-
-def _tick_estimate(name: str, rows: IntArray, drawn: FloatArray, *, level: float) -> Estimate | None:
-    bottoms = _SHARES.get(name, (_all_ticks,))
-    n, total = count_prompts(rows, *bottoms), rows.sum(axis=0, keepdims=True).astype(float)
-    value = float(macro_mean(_FIGURES[name], total)[0])
-    if np.isnan(value):
-        return None
-    if n == 1:
-        return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    values = macro_mean(_FIGURES[name], drawn)
-    if name not in _SHARES:
-        return interval(value, values, n=n, unit="prompt", level=level, within=BOTH_SIDES)
-    behind = fewest_prompts(rows, *_SHARES[name])
-    return interval(value, values, n=n, unit="prompt", level=level, ends=SHARE, behind=behind)

@@ -1,4 +1,6 @@
-"""Are a predictor's probabilities honest? Votes on pairs against the chance it gave them.
+"""Calibration and consistency of a judge: honest probabilities, steady answers, use of the scale.
+
+Calibration (`pair_calibration`): are a predictor's probabilities honest?
 
 Data: for pair i the log-odds z_i that a rater prefers its first item, so p_i = s(z_i), s(z) = 1/(1 + exp(-z)); k_i of
 n_i votes for that item (a tie is half a vote); a cluster (prompt). Which item is first is arbitrary, so each pair is
@@ -14,11 +16,30 @@ turned until its predicted winner is first: p_i >= 1/2.
   score and H the information.
 
 Intervals of the others: whole prompts drawn again, bins held fixed. A bin whose predicted winners got every vote, or
-none, has the exact bound for its prompts (`resample`).
+none, has the exact bound for its prompts (`intervals`).
 
 Edges: no vote TooFew; all z equal 0, or every vote for the predicted winner: no slope (None); one cluster: no interval.
 
 Sources: Brier 1950; Guo et al. 2017 (ECE); Cox 1958 (slope); Nixon et al. 2019 (bins of equal mass).
+
+How steady a judge is, and whether it tells strong from weak:
+
+* `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
+  m_cw the mean score of criterion c under its wording w, the spread of c is the standard deviation of the m_cw over w,
+  and the spread of a judge is the mean of those over criteria: wording 3 of one criterion and wording 3 of another are
+  different texts (TASTE's Para sigma). Even if wording did nothing it is not 0, because each m_cw rests on few pairs:
+  so the wordings are dealt out again among the units (pairs) of each stratum; a pair keeps one wording for all its
+  scores (criteria), as it did when it was asked. The mean spread of those deals is `expected`, the share of deals with
+  as large a spread `p`. The test is exact, as the wordings were dealt at random.
+* `self_agreement`: k samples of one question, k_o of them giving option o. The chance that two different samples agree
+  is sum k_o (k_o - 1) / (k (k - 1)), unbiased for sum p_o^2 at any k; the mean over questions with k >= 2.
+* `band`: where a judge's numbers lie on their scale. `width` is the middle 80% as a share of the scale; `levels` the
+  effective number of values, exp of their entropy; `commonest` the share of the most frequent value.
+* `separation`: the chance that a strong item gets a higher number than a weak one of the same group, ties 1/2 (the
+  area under the curve, within groups): 1/2 for a judge that cannot tell them apart.
+
+Edges: one wording, one sample, one value, no strong or no weak item: TooFew or NotIdentified, with the reason.
+Source: Fisher's permutation test; Mann & Whitney 1947 for the area; Wang et al. 2023 for self-consistency.
 """
 
 from __future__ import annotations
@@ -100,7 +121,7 @@ def pair_calibration(
     rows = _cluster_rows(pairs)
     check_settings(len(rows), draws, level)
     total = rows.sum(axis=0, keepdims=True)
-    drawn = draw_totals(*row_kinds(rows), draws=draws, rng=rng) if len(rows) > 1 else total
+    replicates = draw_totals(*row_kinds(rows), draws=draws, rng=rng) if len(rows) > 1 else total
 
     def estimate(value: FloatArray, spread: FloatArray, behind: int | None = None) -> Estimate:
         """`behind`: of a share, how many prompts have a part in it."""
@@ -109,19 +130,19 @@ def pair_calibration(
         ends = None if behind is None else SHARE
         return interval(float(value[0]), spread, n=len(rows), unit="prompt", level=level, ends=ends, behind=behind)
 
-    observed, seen = _shares(total, pairs.bins), _shares(drawn, pairs.bins)
+    observed, replicate_shares = _shares(total, pairs.bins), _shares(replicates, pairs.bins)
     mean = _means(total, pairs.bins)[0]
     counts = np.bincount(pairs.bin, minlength=pairs.bins)
     behind = (_parts(rows, pairs.bins)[0] > 0).sum(axis=0)
     return PairCalibration(
-        brier=estimate(_brier(total), _brier(drawn)),
-        ece=estimate(_ece(total, pairs.bins), _ece(drawn, pairs.bins)),
+        brier=estimate(_brier(total), _brier(replicates)),
+        ece=estimate(_ece(total, pairs.bins), _ece(replicates, pairs.bins)),
         expected_ece=_expected_ece(pairs, min(draws, 500), rng),
         slope=_slope(pairs, len(rows), level),
         bins=tuple(
             Bin(
                 predicted=float(mean[b]),
-                observed=estimate(observed[:, b], seen[:, b], int(behind[b])),
+                observed=estimate(observed[:, b], replicate_shares[:, b], int(behind[b])),
                 pairs=int(counts[b]),
                 votes=float(total[0, 2 + b]),
             )
@@ -159,8 +180,8 @@ def _cluster_rows(pairs: _OrientedPairs) -> FloatArray:
     key = pairs.cluster * pairs.bins + pairs.bin
 
     def by_bin(weights: FloatArray) -> FloatArray:
-        made = np.bincount(key, weights=weights, minlength=size * pairs.bins)
-        return np.asarray(made, np.float64).reshape(size, pairs.bins)
+        sums = np.bincount(key, weights=weights, minlength=size * pairs.bins)
+        return np.asarray(sums, np.float64).reshape(size, pairs.bins)
 
     error = np.bincount(pairs.cluster, weights=k * (1 - p) ** 2 + (n - k) * p**2)
     votes = np.bincount(pairs.cluster, weights=n)
@@ -237,30 +258,8 @@ def _solve(z: FloatArray, k: FloatArray, n: FloatArray) -> float | None:
     return (low + high) / 2
 
 
-# --------------------------------------------------------------------------------------------------
-# How steady a judge is, and whether it tells strong from weak: wordings, samples, bands.
-#
-# * `wording_spread`: pairs get one of several wordings of the question by a hash of their ids, that is, by lot. With
-#   m_cw the mean score of criterion c under its wording w, the spread of c is the standard deviation of the m_cw over
-# w,
-#   and the spread of a judge is the mean of those over criteria: wording 3 of one criterion and wording 3 of another
-# are
-#   different texts (TASTE's Para sigma). Even if wording did nothing it is not 0, because each m_cw rests on few pairs:
-#   so the wordings are dealt out again among the units (pairs) of each stratum; a pair keeps one wording for all its
-#   scores (criteria), as it did when it was asked. The mean spread of those deals is `expected`, the share of deals
-# with
-#   as large a spread `p`. The test is exact, as the wordings were dealt at random.
-# * `self_agreement`: k samples of one question, k_o of them giving option o. The chance that two different samples
-# agree
-#   is sum k_o (k_o - 1) / (k (k - 1)), unbiased for sum p_o^2 at any k; the mean over questions with k >= 2.
-# * `band`: where a judge's numbers lie on their scale. `width` is the middle 80% as a share of the scale; `levels` the
-#   effective number of values, exp of their entropy; `commonest` the share of the most frequent value.
-# * `separation`: the chance that a strong item gets a higher number than a weak one of the same group, ties 1/2 (the
-#   area under the curve, within groups): 1/2 for a judge that cannot tell them apart.
-#
-# Edges: one wording, one sample, one value, no strong or no weak item: TooFew or NotIdentified, with the reason.
-# Source: Fisher's permutation test; Mann & Whitney 1947 for the area; Wang et al. 2023 for self-consistency.
-# --------------------------------------------------------------------------------------------------
+# -- steadiness and use of the scale -----------------------------------------------------------------------------------
+
 
 Part = tuple[IntArray, FloatArray]
 """Units and scores of one criterion."""
@@ -312,9 +311,9 @@ def wording_spread(
 
     Wordings are dealt within `strata`. A criterion with one wording has no spread and is left out of the mean.
     """
-    score, given = np.asarray(scores, float), np.asarray(wordings, np.int64)
+    score, wording_numbers = np.asarray(scores, float), np.asarray(wordings, np.int64)
     layer = np.zeros(len(score), np.int64) if strata is None else np.asarray(strata)
-    labels, wording = np.unique(given, return_inverse=True)
+    labels, wording = np.unique(wording_numbers, return_inverse=True)
     _, first, unit = np.unique(np.asarray(units), return_index=True, return_inverse=True)
     if not len(score) == len(wording) == len(unit) == len(layer):
         raise BadValue("one wording, unit and stratum for each score", found=(len(score), len(wording), len(unit)))
@@ -327,7 +326,7 @@ def wording_spread(
     order = np.argsort(layer[first], kind="stable")
     blocks = np.split(order, np.flatnonzero(np.diff(np.unique(layer[first][order], return_inverse=True)[1])) + 1)
     of = np.zeros(len(score), np.int64) if criteria is None else np.asarray(criteria)
-    parts = [(unit[rows], score[rows]) for rows in (np.flatnonzero(of == one) for one in np.unique(of))]
+    parts = [(unit[rows], score[rows]) for rows in (np.flatnonzero(of == criterion) for criterion in np.unique(of))]
     sd = _spread(wording[first][None], parts, len(labels))
     if np.isnan(sd[0]):
         raise TooFew("a spread over wordings needs two of them under one criterion", found="one under each")
@@ -370,8 +369,8 @@ def _spread(wording: IntArray, parts: list[Part], of: int) -> FloatArray:
         gap = means - np.nanmean(means, axis=1, keepdims=True)
         spreads.append(np.where(met > 1, np.sqrt(np.nansum(gap**2, axis=1) / np.maximum(met - 1, 1)), np.nan))
     table = np.stack(spreads)
-    known = np.isfinite(table)
-    sums, count = np.where(known, table, 0).sum(axis=0), known.sum(axis=0)
+    finite = np.isfinite(table)
+    sums, count = np.where(finite, table, 0).sum(axis=0), finite.sum(axis=0)
     spread: FloatArray = np.divide(sums, count, out=np.full(deals, np.nan), where=count > 0)
     return spread
 

@@ -201,8 +201,8 @@ def monte_carlo_null(items: int, raters: int, *, draws: int, rng: np.random.Gene
         raise TooFew("at least one simulated prompt is needed", found=f"{draws} draws")
     joint: dict[Cell, int] = {}
     block = max(1, 20_000_000 // (items * raters))
-    for done in range(0, draws, block):
-        size = (min(block, draws - done), raters, items)
+    for start in range(0, draws, block):
+        size = (min(block, draws - start), raters, items)
         ranks = rng.permuted(np.broadcast_to(np.arange(items), size), axis=2)
         cells = cells_votes(votes_rankings(ranks), raters, items)
         for histogram, cyclic, count in zip(cells.histograms.tolist(), cells.cyclic, cells.counts):

@@ -1,4 +1,6 @@
-"""Canonical forms: the one packed state that stands for all relabellings and the reversal of a state.
+"""Compiled loops of `orbits`: canonical forms of vote vectors, and adding one rater to all states of a layer.
+
+Canonical forms: the one packed state that stands for all relabellings and the reversal of a state.
 
 Letters, as in `orbits`: p items, m = C(p,2) pairs, r raters. A state is the vote vector of r raters packed into 64
 bits, `width` bits per pair. A *directed* pair is numbered e for "a above b" and m + e for "b above a", where e is the
@@ -6,8 +8,6 @@ column of a < b; a set of directed pairs is a mask of 2m bits.
 
 The loops run over the columns of a block of states, with the pair or item outside and no branches inside: the compiler
 turns them into vector instructions, which is what makes plain loops fast enough here.
-
-(Numba's cache of `orbit_kernels` does not notice a change here: delete `__pycache__` after editing.)
 """
 
 from __future__ import annotations
@@ -316,12 +316,8 @@ def _turn(order: Ints, start: int, stop: int) -> None:
         start += 1
 
 
-# --------------------------------------------------------------------------------------------------
-# The compiled inner loops of `orbits`: add one rater to the states of a layer, and count what comes out.
-#
-# A set of rankings is a bit set over the p! rankings in the order of `Geometry.casts`, so that "which rankings place a
-# above b" is looked up, not searched. Letters and canonical forms: `orbit_forms`.
-# --------------------------------------------------------------------------------------------------
+# -- adding one rater --------------------------------------------------------------------------------------------------
+
 
 COLUMNS = 256  # of a block: long enough for vector loops, short enough for the first-level cache
 
@@ -375,6 +371,11 @@ def grow(g: Geometry, keys: Words, start: int, stop: int, r: int, odd: SmallInts
     """Add one rater to the states start..stop-1 of layer r; write the canonical forms reached; how many.
 
     Only witnesses arrive (see `orbits`): rankings that cast the chosen rarest vote of the state they lead to.
+
+    The compiled inner loops of `orbits`: add one rater to the states of a layer, and count what comes out.
+
+    A set of rankings is a bit set over the p! rankings in the order of `Geometry.casts`, so that "which rankings place
+    a above b" is looked up, not searched.
     """
     fresh = new_candidates(g.items, len(g.casts))
     block = new_block(g.items, COLUMNS + len(g.casts))

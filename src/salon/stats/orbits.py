@@ -4,7 +4,7 @@ Problem. R raters rank p items uniformly and independently: p!^R equally likely 
 of the votes k[a,b] (`signal`), so only the law of the vote vector is needed; but there are far too many of these.
 
 Orbits. Relabelling the items, or reversing all rankings, changes neither the law nor the statistics. So states that
-these 2 p! operations turn into each other are kept as one, by a canonical form (`orbit_forms`): items sorted by a
+these 2 p! operations turn into each other are kept as one, by a canonical form (`orbit_kernels`): items sorted by a
 score that does not depend on labels, then the votes read off. Where scores leave the order open, all orders left are
 tried and the smallest packed vector taken: the form is unique.
 
@@ -55,7 +55,7 @@ class OrbitLayer(NamedTuple):
     keys: Words
     """(n,) packed votes in canonical form."""
     ways: Words
-    """(n, columns) exact counts (`orbit_table`)."""
+    """(n, columns) exact counts (`CountTable`)."""
 
 
 class Cost(NamedTuple):
@@ -173,8 +173,8 @@ def adjacent_swaps(items: int) -> tuple[list[tuple[int, ...]], list[tuple[int, i
             return orders, swaps
         item = max(movable)
         place = order.index(item)
-        other = place + step[item]
-        upper, lower = min(place, other), max(place, other)
+        target = place + step[item]
+        upper, lower = min(place, target), max(place, target)
         swaps.append((order[upper], order[lower]))
         order[upper], order[lower] = order[lower], order[upper]
         orders.append(tuple(order))
@@ -269,8 +269,8 @@ def unpack(g: Geometry, keys: Words) -> npt.NDArray[np.int32]:
 def _two_items(raters: int) -> Joint:
     """One pair: C(R, k) ways for k votes, folded, with rater 1 fixed."""
     bins = pmax_bins(raters).tolist()
-    one = {v: tuple(int(v == b) for b in bins) for v in bins}
-    return {(one[v], 0): comb(raters, v) // (2 if 2 * v == raters else 1) for v in bins}
+    histogram = {v: tuple(int(v == b) for b in bins) for v in bins}
+    return {(histogram[v], 0): comb(raters, v) // (2 if 2 * v == raters else 1) for v in bins}
 
 
 def _two_raters(items: int) -> Joint:
@@ -314,12 +314,8 @@ def _verify(mass: int, items: int, raters: int) -> None:
         raise ArithmeticError(f"the ways of {raters} raters on {items} items sum to {mass}: a count was lost")
 
 
-# --------------------------------------------------------------------------------------------------
-# A hash table from packed states to exact counts, for layers that outgrow the cache.
-#
-# A count is one word when it is known to fit, else as many digits of 32 bits as it needs, each in its own word so that
-# carries can wait until the table is read.
-# --------------------------------------------------------------------------------------------------
+# -- a hash table of exact counts --------------------------------------------------------------------------------------
+
 
 DIGIT = np.uint64(32)
 DIGIT_MASK = np.uint64(2**32 - 1)
@@ -327,7 +323,13 @@ FULL = 0.65  # share of rows in use at which a table doubles
 
 
 class CountTable:
-    """Rows (key, count...); key 0 marks a free row: no canonical state is 0, as its first item leads."""
+    """Rows (key, count...); key 0 marks a free row: no canonical state is 0, as its first item leads.
+
+    A hash table from packed states to exact counts, for layers that outgrow the cache.
+
+    A count is one word when it is known to fit, else as many digits of 32 bits as it needs, each in its own word so
+    that carries can wait until the table is read.
+    """
 
     def __init__(self, columns: int) -> None:
         self.rows: Words = np.zeros((1 << 12, 1 + columns), dtype=np.uint64)
@@ -335,11 +337,11 @@ class CountTable:
 
     def add(self, arrivals: Arrivals, n: int, ways: Words) -> None:
         """Add times * ways[source] to the row of each of the first n arrivals."""
-        done = 0
+        start = 0
         while True:
             limit = int(FULL * len(self.rows))
-            done, self.used, _ = _insert(self.rows, self.used, limit, arrivals, ways, done, n)
-            if done == n:
+            start, self.used, _ = _insert(self.rows, self.used, limit, arrivals, ways, start, n)
+            if start == n:
                 return
             larger = np.zeros((2 * len(self.rows), self.rows.shape[1]), dtype=np.uint64)
             _rehash(self.rows, larger)

@@ -7,10 +7,10 @@ more ink, text or brightness the first picture has (x_a - x_b), or on which side
 
 q are the scores if all pictures were alike in z, beta what one unit of z is worth in logits: 'style control'. The
 log-likelihood, less sum q_i^2 / (2 prior^2) where a prior is given, is concave in (q, beta, log nu) and climbed by
-Newton's method; a step is shortened as in pair_newton, so none goes down. Scores are centred: mean(q) = 0.
+Newton's method; a step is shortened as in `pair_fit.advance`, so none goes down. Scores are centred: mean(q) = 0.
 
-Identification. The answers alone must identify q (pair_identified). A covariate must differ within meetings of the same
-two items: one that is a constant of each item cannot be told from its score. And answers must not all follow the
+Identification. The answers alone must identify q (`check_identified`). A covariate must differ within meetings of the
+same two items: one that is a constant of each item cannot be told from its score. And answers must not all follow the
 covariates: the maximum is then at infinity, where slopes vanish but Newton's steps do not. All three are NotIdentified.
 
 Errors. H = minus the second derivatives, s_k the slope of answer k in all parameters: H^-1 M H^-1 with M = sum s_k s_k'
@@ -32,7 +32,7 @@ from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons, check_identified, count_pairs
 from salon.stats.compiled import compiled
 from salon.stats.pair_errors import Errors
-from salon.stats.pair_fit import Convergence
+from salon.stats.pair_fit import Convergence, starting_tie
 from salon.stats.pair_models import (
     DENSE_ITEMS,
     answer_slope,
@@ -95,7 +95,7 @@ def fit_covariates(
     """Fit `model` to comparisons of items `a` and `b` (outcome 0: a, 1: b, 2: tie) with covariates `z` (answers, m)."""
     answers = _check_answers(a, b, outcome, z, items, weight, model, prior)
     counts = count_pairs(answers.a, answers.b, answers.outcome, items, weight=weight)
-    first = _first_tie(counts, model)
+    first = starting_tie(counts, model)
     code, tie = model_code(model, first)
     check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=np.empty(0, np.int64))
     ridge = 0.0 if prior is None else prior**-2
@@ -130,7 +130,10 @@ def covariate_errors(
     code, tie = model_code(fit.model, fit.tie)
     point = np.concatenate([fit.scores, fit.beta, [np.log(tie)]])
     bread = covariate_derivatives(answers, code, point, 0.0 if fit.prior is None else fit.prior**-2)[1]
-    inverse = _inverse(bread, n, has_tie(code), prior=fit.prior is not None)
+    tied = has_tie(code)
+    prior = fit.prior is not None
+    size = len(bread) if tied else len(bread) - 1
+    inverse = np.asarray(np.linalg.inv(_hold_location(bread[:size, :size], n, prior=prior)), np.float64)
     sums, df, method = slope_sums(answers, code, tie, point, cluster)
     sums = sums[:, : len(inverse)]
     own = sums - sums.mean(axis=0) if cluster is not None else sums
@@ -166,14 +169,6 @@ def _check_answers(
         k, m = np.argwhere(~np.isfinite(table))[0]
         raise BadValue("a covariate is a finite number", found=table[k, m], where=f"comparison {k}, covariate {m}")
     return CovariateAnswers(items, first, second, won, table, heavy)
-
-
-def _first_tie(counts: PairCounts, model: str) -> float | None:
-    """Davidson's nu that gives equal items the observed share of ties."""
-    if model != "davidson":
-        return None
-    share = min(float(counts.ties.sum()) / counts.comparisons, 0.99)  # only ties is refused later, by name
-    return 2 * share / (1 - share)
 
 
 def _check_covariates(answers: CovariateAnswers, ridge: float) -> None:
@@ -213,16 +208,18 @@ def _climb(
     n, m = answers.items, answers.z.shape[1]
     point = np.zeros(n + m + 1)
     point[-1] = np.log(tie)
-    scale = _scale(answers, ridge)
+    each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
+    games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
+    scale = np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
     slope, matrix = covariate_derivatives(answers, code, point, ridge)
-    for done in range(max_iterations + 1):
+    for iteration in range(max_iterations + 1):
         step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
         size, moved = float(np.max(np.abs(slope) / scale)), float(np.abs(answers.along(step)).max())
         if np.isnan(moved) or (size <= tolerance and moved > _STILL):
             raise _separation_error(answers, step)
         if size <= tolerance:
-            return point, Convergence("Newton, elimination", done, size, tolerance)
-        if done < max_iterations:
+            return point, Convergence("Newton, elimination", iteration, size, tolerance)
+        if iteration < max_iterations:
             point, slope, matrix = _advance(answers, code, point, step, ridge)
     raise NotConverged(
         f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
@@ -264,16 +261,9 @@ def _hold_location(matrix: Floats, items: int | None = None, *, prior: bool) -> 
     if prior:
         return matrix
     n = len(matrix) if items is None else items
-    made = matrix.copy()
-    made[:n, :n] += np.diag(matrix)[:n].mean() / n
-    return made
-
-
-def _scale(answers: CovariateAnswers, ridge: float) -> Floats:
-    """What slopes are measured in: the answers on each item, the sum of |z|, all answers."""
-    each = answers.weight if len(answers.weight) else np.ones(len(answers.a))
-    games = np.bincount(answers.a, each, answers.items) + np.bincount(answers.b, each, answers.items)
-    return np.concatenate([games + ridge, np.maximum(each @ np.abs(answers.z), 1e-300), [each.sum()]])
+    fixed = matrix.copy()
+    fixed[:n, :n] += np.diag(matrix)[:n].mean() / n
+    return fixed
 
 
 def _separation_error(answers: CovariateAnswers, step: Floats) -> NotIdentified:
@@ -298,11 +288,6 @@ def _log_likelihood(answers: CovariateAnswers, model: str, d: Floats, tie: float
 # -- errors ------------------------------------------------------------------------------------------------------------
 
 
-def _inverse(bread: Floats, items: int, tied: bool, *, prior: bool) -> Floats:
-    size = len(bread) if tied else len(bread) - 1
-    return np.asarray(np.linalg.inv(_hold_location(bread[:size, :size], items, prior=prior)), np.float64)
-
-
 def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, method: str) -> CovariateErrors:
     n, m = len(fit.scores), len(fit.beta)
     own = covariance[:n, :n]
@@ -320,12 +305,8 @@ def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, m
     return CovariateErrors(scores, np.sqrt(np.diag(beta)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers with covariates: what a fit needs of them, in compiled passes.
-#
-# Parameters stand in the order q (items), beta (covariates), log nu; the last is idle without ties. See
-# pair_covariates.
-# --------------------------------------------------------------------------------------------------
+# -- compiled passes over answers with covariates ----------------------------------------------------------------------
+
 
 Ints = NDArray[np.int64]
 
@@ -365,7 +346,12 @@ def slope_sums(
 ) -> tuple[Floats, float, str]:
     """Sums of slopes by cluster (clusters, parameters), their degrees of freedom, and what they assume."""
     if cluster is None:
-        root = _independent_root(answers, code, tie, point)
+        # R with R'R = sum_k s_k s_k'; a weight counts as that many equal, separate answers.
+        square = np.zeros((len(point), len(point)))
+        _add_squares(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
+                     answers.items, square)  # fmt: skip
+        values, vectors = np.linalg.eigh(square)
+        root = np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.float64)
         return root, np.inf, "sandwich, independent answers"
     codes = np.ascontiguousarray(cluster)
     if codes.shape != answers.a.shape or codes.dtype.kind not in "iu" or codes.min() < 0:
@@ -379,15 +365,6 @@ def slope_sums(
     _add_sums(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
               answers.items, number, sums)  # fmt: skip
     return sums, len(present) - 1.0, f"sandwich, {len(present)} clusters"
-
-
-def _independent_root(answers: CovariateAnswers, code: int, tie: float, point: Floats) -> Floats:
-    """R with R'R = sum_k s_k s_k'; a weight counts as that many equal, separate answers."""
-    square = np.zeros((len(point), len(point)))
-    _add_squares(code, tie, answers.along(point), answers.a, answers.b, answers.outcome, answers.z, answers.weight,
-                 answers.items, square)  # fmt: skip
-    values, vectors = np.linalg.eigh(square)
-    return np.asarray(np.sqrt(np.maximum(values, 0.0))[:, None] * vectors.T, np.float64)
 
 
 # -- compiled passes over the answers ----------------------------------------------------------------------------------

@@ -18,7 +18,7 @@ Scores are centred, and errors are those of q_i - mean(q), unless rating anchors
 count as exact). With a prior, `hessian` is the posterior's spread (Laplace); the others are the sampling spread of
 the shrunken scores, which are biased towards zero: they do not cover the true scores where the prior matters.
 
-Above DENSE_ITEMS items there is no covariance, and `se` comes from each item's neighbourhood (pair_nearby).
+Above DENSE_ITEMS items there is no covariance, and `se` comes from each item's neighbourhood (`nearby_hessian`).
 
 Edges: fewer than two clusters, an item whose answers all come from one cluster, or answers without any spread raise
 TooFew. An error is never zero.
@@ -39,15 +39,6 @@ from salon.stats.comparisons import PairCounts, check_comparisons
 from salon.stats.compiled import compiled
 from salon.stats.pair_fit import PairFit, fit_information
 from salon.stats.pair_models import DENSE_ITEMS, Information, answer_slope, chances, has_tie, model_code, slopes
-
-__all__ = [
-    "Errors",
-    "bootstrap_scores",
-    "cluster_scores",
-    "clustered_errors",
-    "hessian_errors",
-    "independent_errors",
-]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -101,7 +92,15 @@ def hessian_errors(fit: PairFit, counts: PairCounts) -> Errors:
 
 def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
     """Huber's sandwich with every answer independent of every other."""
-    bread, meat = fit_information(fit, counts), _squared_slopes(fit, counts)
+    # sum_k s_k s_k' has the shape of an information matrix without a ridge.
+    code, tie = model_code(fit.model, fit.tie)
+    n = counts.items
+    edge, own, cross = np.empty(len(counts.i)), np.zeros(n), np.zeros(n)
+    corner = _add_squares(
+        code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
+    )
+    meat = Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
+    bread = fit_information(fit, counts)
     method = "sandwich, independent answers"
     if bread.items > DENSE_ITEMS:
         return _nearby_errors(bread, *nearby_sandwich(bread, meat, located=fit.pull is not None), np.inf, method)
@@ -143,17 +142,6 @@ def bootstrap_scores(
     else:
         steps = np.stack([bread.solve(row) for row in moved])
     return fit.scores + steps[:, : bread.items]
-
-
-def _squared_slopes(fit: PairFit, counts: PairCounts) -> Information:
-    """sum_k s_k s_k', which has the shape of an information matrix without a ridge."""
-    code, tie = model_code(fit.model, fit.tie)
-    n = counts.items
-    edge, own, cross = np.empty(len(counts.i)), np.zeros(n), np.zeros(n)
-    corner = _add_squares(
-        code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
-    )
-    return Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
 
 
 def _inverse(bread: Information) -> Floats:
@@ -224,12 +212,8 @@ def _add_squares(
     return corner
 
 
-# --------------------------------------------------------------------------------------------------
-# Slopes of a fit summed within clusters (raters, prompts): all that clustered errors and bootstraps need.
-#
-# For answer k of cluster c the slope of its log-likelihood in the parameters (q, t) is s_k; the row of cluster c is
-# the sum of its s_k. One compiled pass over the comparisons; after it no error needs the comparisons again.
-# --------------------------------------------------------------------------------------------------
+# -- slopes by cluster -------------------------------------------------------------------------------------------------
+
 
 _TABLE_CELLS = 2**27  # a table of 1 GB
 _BLOCK = 16_384
@@ -248,6 +232,11 @@ def cluster_scores(
     """Sums of slopes within clusters, (clusters, parameters): one column per item, then log tie where fitted.
 
     Sparse when the table would pass 1 GB.
+
+    Slopes of a fit summed within clusters (raters, prompts): all that clustered errors and bootstraps need.
+
+    For answer k of cluster c the slope of its log-likelihood in the parameters (q, t) is s_k; the row of cluster c is
+    the sum of its s_k. One compiled pass over the comparisons; after it no error needs the comparisons again.
     """
     first, second, won, heavy = check_comparisons(a, b, outcome, len(fit.scores), weight)
     group = np.ascontiguousarray(cluster)
@@ -276,17 +265,19 @@ def answering_clusters(sums: Floats | csr_array, noise: Floats) -> Any:
     if isinstance(sums, csr_array):
         table = abs(sums)
         active = np.asarray(table.sum(axis=1)).ravel() > 0
-        heard = np.bincount(table.indices[table.data > np.append(noise, np.inf)[table.indices]], minlength=len(noise))
+        clusters_of_item = np.bincount(
+            table.indices[table.data > np.append(noise, np.inf)[table.indices]], minlength=len(noise)
+        )
     else:
-        active, heard = _count_clusters(sums, noise)
+        active, clusters_of_item = _count_clusters(sums, noise)
     if active.sum() < 2:
         raise TooFew(
             "clustered errors need at least 2 clusters", found=int(active.sum()), remedy="treat answers as independent"
         )
-    if heard.min() < 2:
+    if clusters_of_item.min() < 2:
         raise TooFew(
             "clustered errors need answers on every item from at least 2 clusters",
-            found=f"items {np.flatnonzero(heard < 2)[:8].tolist()} answered by one cluster",
+            found=f"items {np.flatnonzero(clusters_of_item < 2)[:8].tolist()} answered by one cluster",
             remedy="cluster by something that crosses items (raters), or treat answers as independent",
         )
     return sums if active.all() else sums[np.flatnonzero(active)]
@@ -336,35 +327,16 @@ def _add(
 @compiled
 def _count_clusters(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
     """Which clusters answered anything, and how many clusters spoke on each item."""
-    active, heard = np.zeros(len(sums), np.bool_), np.zeros(len(noise), np.int64)
+    active, clusters_of_item = np.zeros(len(sums), np.bool_), np.zeros(len(noise), np.int64)
     for c in range(len(sums)):
         for k in range(len(noise)):
             active[c] |= sums[c, k] != 0
-            heard[k] += abs(sums[c, k]) > noise[k]
-    return active, heard
+            clusters_of_item[k] += abs(sums[c, k]) > noise[k]
+    return active, clusters_of_item
 
 
-# --------------------------------------------------------------------------------------------------
-# Variances of scores among very many items, from the neighbourhood of each.
-#
-# For an item i, free it and its opponents and hold everyone else fixed. With A the edge weights of the information
-# matrix, D its diagonal and s_i = D_i - sum_k A_ik^2 / D_k, the error that slopes u cause in its score is
-#
-#     (u_i + sum_k A_ik u_k / D_k) / s_i,
-#
-# which gives 1 / s_i under the inverse information, and for independent answers a sum over the item's pairs and those
-# of
-# its opponents. For clusters, whose slopes may go together in any way, only the item's own slopes are followed:
-# V_i / (D_i s_i), V_i the sum of their squares by cluster.
-#
-# The first two are within 1% where items have 20 opponents drawn at random (5% at 10), the third within 5% on average
-# from 50 opponents up. All are too small for long chains of items, where errors add up. So they are checked: at eight
-# items, spread over the range of variances, the variance of q_i - mean(q) is computed exactly, and all are multiplied
-# by
-# the largest ratio found if that exceeds 1 (which makes the third up to 45% too wide at 20 opponents). Where rating
-# anchors fix the location, the variance of mean(q), exact again, is added, which is too wide for the anchors
-# themselves.
-# --------------------------------------------------------------------------------------------------
+# -- variances among very many items -----------------------------------------------------------------------------------
+
 
 _CHECKED = 8
 _EXACT = 1e-3  # of a linear system; the variance it gives is better still
@@ -374,6 +346,24 @@ def nearby_hessian(bread: Information, *, located: bool) -> tuple[Floats, float]
     """Variances under the inverse information, and the factor the check put on them.
 
     `located`: rating anchors fix the location of the scores.
+
+    Variances of scores among very many items, from the neighbourhood of each.
+
+    For an item i, free it and its opponents and hold everyone else fixed. With A the edge weights of the information
+    matrix, D its diagonal and s_i = D_i - sum_k A_ik^2 / D_k, the error that slopes u cause in its score is
+
+        (u_i + sum_k A_ik u_k / D_k) / s_i,
+
+    which gives 1 / s_i under the inverse information, and for independent answers a sum over the item's pairs and those
+    of its opponents. For clusters, whose slopes may go together in any way, only the item's own slopes are followed:
+    V_i / (D_i s_i), V_i the sum of their squares by cluster.
+
+    The first two are within 1% where items have 20 opponents drawn at random (5% at 10), the third within 5% on average
+    from 50 opponents up. All are too small for long chains of items, where errors add up. So they are checked: at eight
+    items, spread over the range of variances, the variance of q_i - mean(q) is computed exactly, and all are multiplied
+    by the largest ratio found if that exceeds 1 (which makes the third up to 45% too wide at 20 opponents). Where
+    rating anchors fix the location, the variance of mean(q), exact again, is added, which is too wide for the anchors
+    themselves.
     """
     return _scale_to_exact(bread, 1 / _information_left(bread), bread.quadratic, located)
 
@@ -399,12 +389,12 @@ def nearby_clusters(bread: Information, sums: Any, *, located: bool) -> tuple[Fl
 
 
 def _item_weights(bread: Information) -> Floats:
-    """D of the module's text: a prior counts, rating anchors do not, as they say little about q_i - mean(q)."""
+    """D of `nearby_hessian`: a prior counts, rating anchors do not, as they say little about q_i - mean(q)."""
     return bread.own + float(bread.ridge.min())
 
 
 def _information_left(bread: Information) -> Floats:
-    """s of the module's text."""
+    """s of `nearby_hessian`."""
     own, square = _item_weights(bread), bread.edge**2
     lost = np.bincount(bread.i, square / own[bread.j], bread.items)
     lost += np.bincount(bread.j, square / own[bread.i], bread.items)
@@ -421,9 +411,9 @@ def _scale_to_exact(
     for item in np.argsort(variance)[np.linspace(0, bread.items - 1, _CHECKED).astype(np.int64)]:
         away = -mean
         away[item] += 1.0
-        found = exact(bread.solve(away, tolerance=_EXACT))
+        exact_variance = exact(bread.solve(away, tolerance=_EXACT))
         if variance[item] > 0:  # no spread at all is refused by name where errors are made
-            ratio = max(ratio, found / float(variance[item]))
+            ratio = max(ratio, exact_variance / float(variance[item]))
     shift = exact(bread.solve(mean, tolerance=_EXACT)) if located else 0.0
     return variance * ratio + shift, ratio
 
@@ -440,38 +430,38 @@ def _spread_nearby(i: Ints, j: Ints, edge: Floats, meat: Floats, own: Floats, to
     return out
 
 
-# --------------------------------------------------------------------------------------------------
-# Errors where two things are drawn anew at once: raters and prompts (two-way clustering).
-#
-# An answer shares a rater with some answers and a prompt with others. With V_r, V_p and V_c the variances of a score
-# that count as independent the raters, the prompts, and the cells (one rater on one prompt),
-#
-#     V = V_r + V_p - V_c
-#
-# holds what raters share and what prompts share, and counts once what one rater says on one prompt (Cameron, Gelbach &
-# Miller 2011). Each of the three has its own factor C/(C - 1). Where V falls below V_r, V_p or V_c, the largest of
-# those
-# is taken: a repetition that changes more cannot change the score less (MacKinnon, Nielsen & Webb 2024). So V is never
-# negative, of a score or of a difference, although the three covariances together may be.
-#
-# Degrees of freedom. Satterthwaite's of V_r and V_p,
-#
-#     nu = V^2 / (V_r^2 / (R - 1) + V_p^2 / (P - 1)),     at least m = min(R, P) - 1,
-#
-# are too many when the shares of raters and prompts are themselves guesses (three raters: 93% instead of 95%), and m
-# are too few when prompts are what matters. Taken is the value halfway between in 1/nu: 2 / (1/nu + 1/m). Over raters 3
-# to 40, prompts 20 to 80 and all mixtures of effects, normal data are then covered at 94.0% to 99.9%; the high end is
-# where neither raters nor prompts matter.
-#
-# Assumptions: raters and prompts are drawn independently of each other; any dependence within a rater and within a
-# prompt. Edges: fewer than two raters or prompts: TooFew (by the one-way errors that come in).
-# --------------------------------------------------------------------------------------------------
+# -- raters and prompts at once ----------------------------------------------------------------------------------------
 
 
 def two_way_variance(
     raters: ArrayLike, prompts: ArrayLike, cells: ArrayLike, *, rater_df: Floats | float, prompt_df: Floats | float
 ) -> tuple[Floats, Floats]:
-    """V and its degrees of freedom, element by element; NaN where a part is NaN."""
+    """V and its degrees of freedom, element by element; NaN where a part is NaN.
+
+    Errors where two things are drawn anew at once: raters and prompts (two-way clustering).
+
+    An answer shares a rater with some answers and a prompt with others. With V_r, V_p and V_c the variances of a score
+    that count as independent the raters, the prompts, and the cells (one rater on one prompt),
+
+        V = V_r + V_p - V_c
+
+    holds what raters share and what prompts share, and counts once what one rater says on one prompt (Cameron, Gelbach
+    & Miller 2011). Each of the three has its own factor C/(C - 1). Where V falls below V_r, V_p or V_c, the largest of
+    those is taken: a repetition that changes more cannot change the score less (MacKinnon, Nielsen & Webb 2024). So V
+    is never negative, of a score or of a difference, although the three covariances together may be.
+
+    Degrees of freedom. Satterthwaite's of V_r and V_p,
+
+        nu = V^2 / (V_r^2 / (R - 1) + V_p^2 / (P - 1)),     at least m = min(R, P) - 1,
+
+    are too many when the shares of raters and prompts are themselves guesses (three raters: 93% instead of 95%), and m
+    are too few when prompts are what matters. Taken is the value halfway between in 1/nu: 2 / (1/nu + 1/m). Over raters
+    3 to 40, prompts 20 to 80 and all mixtures of effects, normal data are then covered at 94.0% to 99.9%; the high end
+    is where neither raters nor prompts matter.
+
+    Assumptions: raters and prompts are drawn independently of each other; any dependence within a rater and within a
+    prompt. Edges: fewer than two raters or prompts: TooFew (by the one-way errors that come in).
+    """
     r, p, c = (np.asarray(part, np.float64) for part in (raters, prompts, cells))
     if not r.shape == p.shape == c.shape:
         raise BadValue("three variances of one shape are needed", found=f"{r.shape}, {p.shape}, {c.shape}")
@@ -492,20 +482,22 @@ def two_way_errors(raters: Errors, prompts: Errors, cells: Errors, method: str) 
     freedom = {"rater_df": raters.item_df, "prompt_df": prompts.item_df}
     variance, df = two_way_variance(*(part.se**2 for part in parts), **freedom)
     se = np.sqrt(variance)
-    made = Errors(se, None, float(np.median(df)), method, _tie_error(parts), each_df=df)
+    errors = Errors(se, None, float(np.median(df)), method, _tie_error(parts), each_df=df)
     squares = [part.difference_variances() for part in parts]
     if any(square is None or np.isnan(square).any() for square in squares):
-        return made
+        return errors
     least = {name: np.minimum.outer(each, each) for name, each in freedom.items()}
     differences, difference_df = two_way_variance(*squares, **least)  # type: ignore[arg-type]  # none is None here
     np.fill_diagonal(differences, 0.0)
     together = raters.covariance + prompts.covariance - cells.covariance  # type: ignore[operator]  # none is None here
+    value, vector = np.linalg.eigh((together + together.T) / 2)
+    positive_part = np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
     return Errors(
         se,
-        _scale_covariance(_positive_part(together), se),
-        made.df,
+        _scale_covariance(positive_part, se),
+        errors.df,
         method,
-        made.tie_se,
+        errors.tie_se,
         each_df=df,
         differences=differences,
         difference_df=difference_df,
@@ -519,11 +511,6 @@ def _tie_error(parts: tuple[Errors, ...]) -> float | None:
         return None
     r, p, c = (error**2 for error in errors if error is not None)
     return float(np.sqrt(max(r + p - c, r, p, c)))
-
-
-def _positive_part(covariance: Floats) -> Floats:
-    value, vector = np.linalg.eigh((covariance + covariance.T) / 2)
-    return np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
 
 
 def _scale_covariance(covariance: Floats, se: Floats) -> Floats:

@@ -6,9 +6,9 @@ Maximises  sum over pairs of the log-likelihood of its counts (see pair_models)
 over the scores q and, in Davidson and Rao-Kupper, the log t of the tie parameter. Without rating anchors only
 differences of scores count, and they are centred: mean(q) = 0.
 
-The objective is concave; the iteration is Newton's, and no step goes down (pair_newton).
+The objective is concave; the iteration is Newton's, and no step goes down (`climb`).
 
-Identification is checked before anything is fitted (pair_identified). Convergence is measured in shares: the
+Identification is checked before anything is fitted (`check_identified`). Convergence is measured in shares: the
 largest |slope| of a score divided by the number of comparisons of its item, i.e. the largest gap between observed
 and fitted win share. Not reaching `tolerance` raises NotConverged.
 
@@ -102,9 +102,10 @@ def fit_pairs(
 ) -> PairFit:
     """Fit `model` to counts of comparisons by maximum likelihood, or its mode under a prior or rating anchors."""
     _check_settings(counts, prior, pull, tolerance)
-    first = _first_tie(counts, model)
+    first = starting_tie(counts, model)
     code, tie = model_code(model, first)
-    check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=_anchored_items(pull))
+    anchored = np.asarray(() if pull is None else pull.items, np.int64)
+    check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=anchored)
     ridge, goal = penalty(counts.items, prior, pull)
     q, tie, convergence = _newton(counts, code, tie, ridge, goal, tolerance, max_iterations)
     fitted = tie if has_tie(code) else first
@@ -143,58 +144,45 @@ def _newton(
     counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, float, Convergence]:
     """Climb from q = 0 to the maximum."""
-    pairs, scale = _pairs(counts), np.append(_games(counts) + ridge, counts.comparisons)
+    each = counts.wins + counts.losses + counts.ties
+    games = np.asarray(
+        np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items), np.float64
+    )
+    pairs, scale = _pairs(counts), np.append(games + ridge, counts.comparisons)
     few, strict = counts.items <= FEW_ITEMS, factorable(counts.items, len(counts.i))
-    q, size, done, stalled = np.zeros(counts.items), np.inf, 0, False
-    while done < max_iterations and not size <= tolerance:
-        if stalled:
-            q, tie = _factored_step(counts, code, q, tie, ridge, goal)
-            done += 1
+    q, size, iterations, stalled = np.zeros(counts.items), np.inf, 0, False
+    while iterations < max_iterations and not size <= tolerance:
+        if stalled:  # one step by a factor of the matrix, for graphs on which conjugate gradients stall
+            matrix, slope = information(counts, code, tie, q, ridge)
+            slope[:-1] += goal - ridge * q
+            step = np.append(matrix.factor().solve(slope[: matrix.parameters]), 0.0)[: counts.items + 1]
+            room = np.empty(len(counts.i)), np.empty((counts.items + 1, 3))
+            q, tie = advance(code, pairs, ridge, goal, q, tie, step, *room)
+            iterations += 1
         left = 0 if stalled else max_iterations
         q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, strict)
-        done, stalled = done + steps, stalled or now
+        iterations, stalled = iterations + steps, stalled or now
     if not size <= tolerance:
         raise NotConverged(
             f"scores must settle to a gap of {tolerance:g} between observed and fitted win share",
-            found=f"{size:.3g} after {done} iterations",
+            found=f"{size:.3g} after {iterations} iterations",
             remedy="raise tolerance or max_iterations, or give a prior (--prior 3)",
         )
     solver = "elimination" if few else "factors" if stalled else "conjugate gradients"
-    return q, tie, Convergence(f"Newton, {solver}", done, size, tolerance)
-
-
-def _factored_step(
-    counts: PairCounts, code: int, q: Floats, tie: float, ridge: Floats, goal: Floats
-) -> tuple[Floats, float]:
-    """One step by a factor of the matrix, for graphs on which conjugate gradients stall."""
-    matrix, slope = information(counts, code, tie, q, ridge)
-    slope[:-1] += goal - ridge * q
-    step = np.append(matrix.factor().solve(slope[: matrix.parameters]), 0.0)[: counts.items + 1]
-    room = np.empty(len(counts.i)), np.empty((counts.items + 1, 3))
-    moved: tuple[Floats, float] = advance(code, _pairs(counts), ridge, goal, q, tie, step, *room)
-    return moved
+    return q, tie, Convergence(f"Newton, {solver}", iterations, size, tolerance)
 
 
 def _pairs(counts: PairCounts) -> Pairs:
     return row_starts(counts.i, counts.items), counts.j, counts.wins, counts.losses, counts.ties
 
 
-def _first_tie(counts: PairCounts, model: str) -> float | None:
+def starting_tie(counts: PairCounts, model: str) -> float | None:
     """The tie parameter that gives equal items the observed share of ties."""
     if model not in TIE_MODELS:
         return None
     share = float(counts.ties.sum()) / max(counts.comparisons, 1e-300)
     share = min(share, 0.99)  # only ties is refused later, by name
     return 2 * share / (1 - share) if model == "davidson" else (1 + share) / (1 - share)
-
-
-def _games(counts: PairCounts) -> Floats:
-    each = counts.wins + counts.losses + counts.ties
-    return np.asarray(np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items), np.float64)
-
-
-def _anchored_items(pull: Pull | None) -> Ints:
-    return np.empty(0, np.int64) if pull is None else np.asarray(pull.items, np.int64)
 
 
 def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, tolerance: float) -> None:
@@ -216,17 +204,8 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
         raise BadValue(f"rating anchors are items 0 to {counts.items - 1}", found=pull.items)
 
 
-# --------------------------------------------------------------------------------------------------
-# Newton's method for a concave model of comparisons, compiled from end to end.
-#
-# A point is (q, t), t = log of the tie parameter (a dummy in models without one). Pairs come as a tuple (start, j,
-# wins, losses, ties) with the rows of item i at start[i]:start[i+1]; the penalty is 1/2 sum ridge_i q_i^2 - goal_i q_i.
-#
-# The curvature of the log-likelihood changes at a bounded rate, so a step can be judged by slopes alone: with b = the
-# largest change of log curvature along the Newton step, all of it climbs if b <= 1, and ln(1 + b)/b of it always does
-# (Sun & Tran-Dinh 2019, generalised self-concordance). Longer shares, halved from 1, are taken when the slope at their
-# end still points forward. So no step goes down, and no likelihood, whose last digits are noise, is compared.
-# --------------------------------------------------------------------------------------------------
+# -- Newton's method ---------------------------------------------------------------------------------------------------
+
 
 Pairs = tuple[Ints, Ints, Floats, Floats, Floats]
 
@@ -249,6 +228,17 @@ def climb(
 
     Steps by elimination if `direct`, else by conjugate gradients. Returns the point, the steps taken, the slope left,
     and whether conjugate gradients stalled (where not `strict`, a rough step is taken instead).
+
+    Newton's method for a concave model of comparisons, compiled from end to end.
+
+    A point is (q, t), t = log of the tie parameter (a dummy in models without one). Pairs come as a tuple (start, j,
+    wins, losses, ties) with the rows of item i at start[i]:start[i+1]; the penalty is 1/2 sum ridge_i q_i^2 - goal_i
+    q_i.
+
+    The curvature of the log-likelihood changes at a bounded rate, so a step can be judged by slopes alone: with b = the
+    largest change of log curvature along the Newton step, all of it climbs if b <= 1, and ln(1 + b)/b of it always does
+    (Sun & Tran-Dinh 2019, generalised self-concordance). Longer shares, halved from 1, are taken when the slope at
+    their end still points forward. So no step goes down, and no likelihood, whose last digits are noise, is compared.
     """
     edge, totals = np.empty(len(pairs[1])), np.empty((len(q) + 1, 3))
     derivatives(code, pairs, q, tie, edge, totals)
@@ -396,25 +386,27 @@ def _largest_bend(code: int, pairs: Pairs, q: Floats, tie: float, step: Floats) 
     return bound, step_cap(code, tie, largest, dt)
 
 
-# --------------------------------------------------------------------------------------------------
-# A fit without some of its comparisons, by one Newton step.
-#
-# With the scores q fitted to all comparisons, let g and H be the slope and the information of the comparisons that
-# stay, at q. The fit to those alone is near
-#
-#     q + H^-1 g
-#
-# which is what one Newton iteration from q gives. Used where a fit is repeated with a cluster of comparisons left out:
-# it is finite even where the rest alone identifies nothing (an item that only ever lost among them), and the step's
-# squares summed over clusters are the jackknife's variance up to terms of higher order (the one-step or infinitesimal
-# jackknife; Cain & Lange 1984). Items without any comparison left keep their scores.
-# --------------------------------------------------------------------------------------------------
+# -- one Newton step on other comparisons ------------------------------------------------------------------------------
+
 
 _LIGHTLY = 1e-7  # of the comparisons of an item: far below any information, far above rounding
 
 
 def newton_step(fit: PairFit, counts: PairCounts, *, pull: Pull | None = None) -> Floats:
-    """Scores (items,) after one Newton step from `fit` on other `counts`, and other rating anchors where given."""
+    """Scores (items,) after one Newton step from `fit` on other `counts`, and other rating anchors where given.
+
+    A fit without some of its comparisons, by one Newton step.
+
+    With the scores q fitted to all comparisons, let g and H be the slope and the information of the comparisons that
+    stay, at q. The fit to those alone is near
+
+        q + H^-1 g
+
+    which is what one Newton iteration from q gives. Used where a fit is repeated with a cluster of comparisons left
+    out: it is finite even where the rest alone identifies nothing (an item that only ever lost among them), and the
+    step's squares summed over clusters are the jackknife's variance up to terms of higher order (the one-step or
+    infinitesimal jackknife; Cain & Lange 1984). Items without any comparison left keep their scores.
+    """
     code, t = model_code(fit.model, fit.tie)
     q = fit.scores
     ridge, goal = penalty(counts.items, fit.prior, fit.pull if pull is None else pull)

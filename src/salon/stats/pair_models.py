@@ -1,4 +1,4 @@
-"""Four models of a comparison, each a function of d = q_i - q_j and at most one tie parameter.
+"""Models of a comparison (Bradley-Terry, Thurstone, Davidson, Rao-Kupper) and their information matrix.
 
     Bradley-Terry  P(i) = 1 / (1 + e^-d)                                         a tie is half a win for each
     Thurstone V    P(i) = Phi(d / sqrt 2)                                        a tie is half a win for each
@@ -214,22 +214,8 @@ def _log_likelihood(
     return total
 
 
-# --------------------------------------------------------------------------------------------------
-# The information matrix of a comparison model, kept as one weight per pair, and its linear systems.
-#
-# In the parameters (q, t) the matrix is
-#
-#     [ L + diag(ridge)   c   ]        L = sum over pairs of edge * (e_i - e_j)(e_i - e_j)',
-#     [ c'                tie ]        c = sum over pairs of cross * (e_i - e_j),
-#
-# a graph Laplacian with a border for the tie parameter (absent in models without one). Without a ridge it is
-# singular along (1, ..., 1; 0): a shift of all scores. Systems are solved on the complement, which gives the
-# solution whose scores sum to zero.
-#
-# Few items: Cholesky. Many: conjugate gradients with a diagonal preconditioner, one compiled pass over the pairs
-# for each iteration; comparison graphs drawn at random are expanders and need about ten. Where that stalls (long
-# chains of items), Cholesky again, or a sparse LU factorisation above `DENSE_ITEMS`.
-# --------------------------------------------------------------------------------------------------
+# -- the information matrix --------------------------------------------------------------------------------------------
+
 
 DENSE_ITEMS = 5_000
 """Above this many items no n x n matrix is made."""
@@ -241,7 +227,23 @@ _TREE_LIKE = 4  # pairs per item up to which a sparse factor stays sparse
 
 @dataclass(frozen=True, slots=True)
 class Information:
-    """A symmetric matrix of the parameters (q, t), see the module's text."""
+    """A symmetric matrix of the parameters (q, t).
+
+    The information matrix of a comparison model, kept as one weight per pair, and its linear systems.
+
+    In the parameters (q, t) the matrix is
+
+        [ L + diag(ridge)   c   ]        L = sum over pairs of edge * (e_i - e_j)(e_i - e_j)',
+        [ c'                tie ]        c = sum over pairs of cross * (e_i - e_j),
+
+    a graph Laplacian with a border for the tie parameter (absent in models without one). Without a ridge it is
+    singular along (1, ..., 1; 0): a shift of all scores. Systems are solved on the complement, which gives the
+    solution whose scores sum to zero.
+
+    Few items: Cholesky. Many: conjugate gradients with a diagonal preconditioner, one compiled pass over the pairs
+    for each iteration; comparison graphs drawn at random are expanders and need about ten. Where that stalls (long
+    chains of items), Cholesky again, or a sparse LU factorisation above `DENSE_ITEMS`.
+    """
 
     items: int
     i: Ints

@@ -12,7 +12,7 @@ A ranking lists the items that were ranked *among themselves*. Items that it lea
 of answer (its last place still beats the rest of the set) and must not be passed as a ranking of k.
 
 Equal ranks. The log-likelihood of a ranking with ties is the *average over the strict orders that agree with it*
-(see `plackett_luce_stages` for four or more tied items). For two items this is half a win each, as in the pair
+(see `Runs` for four or more tied items). For two items this is half a win each, as in the pair
 models here. A tie so counts as evidence that items are close; if ties are only orders not told, differences come
 out too small, but less so than with Breslow's or Efron's denominators, which count a tied pair as a win and a loss.
 
@@ -105,7 +105,14 @@ def ranking_errors(fit: RankFit, *, cluster: ArrayLike | None = None) -> Errors:
     if count < 2:
         raise TooFew("errors need at least 2 independent clusters of rankings", found=count)
     sums = _cluster_slopes(fit, labels, count)
-    _check_spread(sums)
+    # An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small.
+    alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
+    if alone.size:
+        raise TooFew(
+            "errors need every item in at least 2 independent clusters of rankings",
+            found=f"items in one cluster: {', '.join(map(str, alone[:8]))}" + (" ..." if alone.size > 8 else ""),
+            remedy="cluster by rater instead of prompt, or leave these items out",
+        )
     bread = _centred_inverse(_curvature(fit.runs, fit.scores, fit.prior))
     covariance = bread @ _squares(sums) @ bread.T * (count / (count - 1))
     if (np.diag(covariance) <= _NOTHING * np.diag(bread)).any():
@@ -123,12 +130,12 @@ def ranking_model_errors(fit: RankFit) -> Errors:
 
 def _newton(runs: Runs, prior: float | None, tolerance: float, limit: int) -> tuple[Floats, float, Convergence]:
     precision = 0.0 if prior is None else prior**-2
-    seen = runs.seen() + precision
+    weight = runs.seen() + precision
     q = np.zeros(runs.items)
     likelihood, slope = runs.slopes(q)
     for iteration in range(limit):
         gradient = runs.gradient(slope) - precision * q
-        steepest = float(np.max(np.abs(gradient) / seen))
+        steepest = float(np.max(np.abs(gradient) / weight))
         if steepest <= tolerance:
             return q - q.mean(), likelihood, Convergence("newton", iteration, steepest, tolerance)
         step = _newton_step(runs, q, gradient, prior)
@@ -181,17 +188,6 @@ def _cluster_slopes(fit: RankFit, labels: Ints, count: int) -> csr_array:
     return sums
 
 
-def _check_spread(sums: csr_array) -> None:
-    """An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small."""
-    alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
-    if alone.size:
-        raise TooFew(
-            "errors need every item in at least 2 independent clusters of rankings",
-            found=f"items in one cluster: {', '.join(map(str, alone[:8]))}" + (" ..." if alone.size > 8 else ""),
-            remedy="cluster by rater instead of prompt, or leave these items out",
-        )
-
-
 def _squares(sums: csr_array) -> Floats:
     """S'S about the mean cluster, which is 0 without a prior."""
     total = np.asarray(sums.sum(axis=0)).ravel()
@@ -213,10 +209,10 @@ def _neighbors(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], items: in
 def _clusters(cluster: ArrayLike | None, rankings: int) -> Ints:
     if cluster is None:
         return np.arange(rankings)
-    given = np.asarray(cluster)
-    if given.shape != (rankings,):
-        raise BadValue("one cluster for each ranking is needed", found=f"{given.size} for {rankings} rankings")
-    return np.asarray(np.unique(given, return_inverse=True)[1], dtype=np.int64)
+    labels = np.asarray(cluster)
+    if labels.shape != (rankings,):
+        raise BadValue("one cluster for each ranking is needed", found=f"{labels.size} for {rankings} rankings")
+    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
 
 
 def _weights(weight: ArrayLike | None, rankings: int) -> Floats:
@@ -258,30 +254,31 @@ def _where(wrong: NDArray[np.bool_], owner: Ints | None = None) -> str:
     return f"ranking {at if owner is None else int(owner[at])}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Rankings cut into stages, and compiled passes over them: likelihood, slopes and information of Plackett-Luce.
-#
-# A *run* is a list of items of which the first `stages` are chosen one after the other, each from itself and all
-# items behind it. A ranking without ties is one run. Equal ranks become several runs of equal weight: tied items
-# in every order (two or three of them), or in 2d balanced orders (d >= 4), followed by the items ranked lower. The
-# balanced orders are the d rotations of one shuffled order and the d of its reverse: every item takes every place
-# equally often and every pair stands both ways equally often, so the first two stages and the last are averaged
-# exactly,
-# the stages between over d of the possible sets of items left. The shuffle is fixed (the same data give the same fit)
-# and differs from ranking to ranking, so that the order in which tied items happen to be listed carries no weight.
-#
-# Letters: e_i = exp(q_i), D_s = sum of e over the items left at stage s, A1 = sum of 1/D and A2 = sum of 1/D^2 over
-# the stages that item i took part in. Then for one run of weight w
-#
-#     log-likelihood  sum_s (q_s - log D_s)
-#     slope           [i was chosen] - e_i A1
-#     information     e_i A1 [i = j] - e_i e_j A2(the stages of both)
-# --------------------------------------------------------------------------------------------------
+# -- rankings as stages ------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
 class Runs:
-    """Rankings as runs of stages."""
+    """Rankings as runs of stages.
+
+    Rankings cut into stages, and compiled passes over them: likelihood, slopes and information of Plackett-Luce.
+
+    A *run* is a list of items of which the first `stages` are chosen one after the other, each from itself and all
+    items behind it. A ranking without ties is one run. Equal ranks become several runs of equal weight: tied items in
+    every order (two or three of them), or in 2d balanced orders (d >= 4), followed by the items ranked lower. The
+    balanced orders are the d rotations of one shuffled order and the d of its reverse: every item takes every place
+    equally often and every pair stands both ways equally often, so the first two stages and the last are averaged
+    exactly, the stages between over d of the possible sets of items left. The shuffle is fixed (the same data give the
+    same fit) and differs from ranking to ranking, so that the order in which tied items happen to be listed carries no
+    weight.
+
+    Letters: e_i = exp(q_i), D_s = sum of e over the items left at stage s, A1 = sum of 1/D and A2 = sum of 1/D^2 over
+    the stages that item i took part in. Then for one run of weight w
+
+        log-likelihood  sum_s (q_s - log D_s)
+        slope           [i was chosen] - e_i A1
+        information     e_i A1 [i = j] - e_i e_j A2(the stages of both)
+    """
 
     items: int
     offsets: Ints
@@ -330,7 +327,7 @@ class Runs:
 def runs_of_rankings(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], items: int, weight: Floats) -> Runs:
     """Cut checked rankings (best first, equal ranks tied) into runs."""
     runs, entries = _runs_needed(offsets, ranks)
-    made = Runs(
+    stages = Runs(
         items=items,
         offsets=np.zeros(runs + 1, np.int64),
         entry=np.empty(entries, np.int64),
@@ -338,8 +335,8 @@ def runs_of_rankings(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], ite
         weight=np.empty(runs),
         owner=np.empty(runs, np.int64),
     )
-    _fill_runs(offsets, entry, ranks, weight, made.offsets, made.entry, made.stages, made.weight, made.owner)
-    return made
+    _fill_runs(offsets, entry, ranks, weight, stages.offsets, stages.entry, stages.stages, stages.weight, stages.owner)
+    return stages
 
 
 @compiled

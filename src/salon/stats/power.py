@@ -194,7 +194,12 @@ def _power(
     sims: int,
     rng: np.random.Generator,
 ) -> Power:
-    p = _simulated_p_values(pool, null, prompts, sims * criteria, rng)
+    sets = sims * criteria  # steps 2 and 3: p values (sets,) of each test that this design can do
+    share = pool.counts / pool.n
+    block = max(1, _DRAW_BLOCK // len(share))
+    sizes = [min(block, sets - start) for start in range(0, sets, block)]
+    parts = [p_values_counts(pool, null, rng.multinomial(prompts, share, size=size)) for size in sizes]
+    p = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     table = np.stack(list(p.values()), axis=1).reshape(sims, criteria, len(p)) if p else np.ones((sims, 1, 0))
     alone = table[:, 0] <= alpha
     after = _holm_rows(table.reshape(sims, -1)).reshape(table.shape)[:, 0] <= alpha
@@ -208,31 +213,23 @@ def _power(
     )
 
 
-def _simulated_p_values(
-    pool: SignalCells, null: Null, prompts: int, sets: int, rng: np.random.Generator
-) -> dict[TestName, Floats]:
-    """Steps 2 and 3: p values (sets,) of each test that this design can do."""
-    share = pool.counts / pool.n
-    block = max(1, _DRAW_BLOCK // len(share))
-    sizes = [min(block, sets - done) for done in range(0, sets, block)]
-    parts = [p_values_counts(pool, null, rng.multinomial(prompts, share, size=size)) for size in sizes]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
-
-
 def p_values_counts(pool: SignalCells, null: Null, counts: Ints) -> dict[TestName, Floats]:
     """p values of each possible test for every row of `counts` (sets, cells), all rows of equally many prompts."""
-    found: dict[TestName, Floats | None] = {
+    p_values: dict[TestName, Floats | None] = {
         "T": _t_p(pool, null, counts),
         "p_max": _pmax_p(pool, counts),
         "cycles": _cycle_p(pool, null, counts),
     }
-    return {name: p for name, p in found.items() if p is not None}
+    return {name: p for name, p in p_values.items() if p is not None}
 
 
 def _t_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     """As `t_test`. An exact null merges bins alike for all sets; a Monte Carlo null pools, so sets differ."""
     if null.draws is not None:
-        return _t_p_one_by_one(pool, null, counts)
+        try:
+            return np.array([t_test(replace(pool, counts=row), null).p for row in counts])
+        except TooFew:
+            return None
     values = np.array(list(null.t_counts))
     expected = int(counts[0].sum()) * np.array([mass / null.total for mass in null.t_counts.values()])
     groups = merge_rare(expected)
@@ -242,13 +239,6 @@ def _t_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     observed = counts @ _one_hot(group_of_cell, int(groups[-1]) + 1)
     p: Floats = chi2.sf(_chi_square(observed, expected, groups), groups[-1])
     return p
-
-
-def _t_p_one_by_one(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
-    try:
-        return np.array([t_test(_with_counts(pool, row), null).p for row in counts])
-    except TooFew:
-        return None
 
 
 def _pmax_p(pool: SignalCells, counts: Ints) -> Floats | None:
@@ -267,13 +257,13 @@ def _cycle_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
     """`cycle_test` itself, once for every distinct number of cycles."""
     if not cycles_possible(pool.items, pool.raters):
         return None
-    seen, where = np.unique(counts @ pool.cyclic, return_inverse=True)
+    cycle_counts, where = np.unique(counts @ pool.cyclic, return_inverse=True)
     n = int(counts[0].sum())
     flags = np.array([False, True])
     histograms = np.repeat(pool.histograms[:1], 2, axis=0)
     p = [
         cycle_test(SignalCells(pool.items, pool.raters, histograms, flags, np.array([n - c, c])), null).p
-        for c in seen.tolist()
+        for c in cycle_counts.tolist()
     ]
     return np.array(p)[where]
 
@@ -299,10 +289,6 @@ def _one_hot(groups: Ints, size: int) -> Ints:
     return rows
 
 
-def _with_counts(pool: SignalCells, counts: Ints) -> SignalCells:
-    return SignalCells(pool.items, pool.raters, pool.histograms, pool.cyclic, counts)
-
-
 def _holm_rows(p: Floats) -> Floats:
     """`signal_tests.holm` of every row."""
     order = np.argsort(p, axis=1, kind="stable")
@@ -326,49 +312,49 @@ def _search(
     Doubling first, because large designs cost more to simulate than small ones.
     """
 
-    def reaches(found: Estimate | None) -> bool:
-        return found is not None and found.value >= target
+    def reaches(power: Estimate | None) -> bool:
+        return power is not None and power.value >= target
 
     last = len(sizes) - 1
     low, high = -1, 0  # sizes[low] (if any) is known to miss the target
-    found = power_at(sizes[high])
-    while not reaches(found):
+    power = power_at(sizes[high])
+    while not reaches(power):
         if high == last:
-            return SmallestDesign(None, target, test, sizes[0], sizes[-1], found)
+            return SmallestDesign(None, target, test, sizes[0], sizes[-1], power)
         low, high = high, min(2 * high + 1, last)
-        found = power_at(sizes[high])
+        power = power_at(sizes[high])
     while high - low > 1:
         middle = (low + high) // 2
         here = power_at(sizes[middle])
         if reaches(here):
-            high, found = middle, here
+            high, power = middle, here
         else:
             low = middle
-    return SmallestDesign(sizes[high], target, test, sizes[0], sizes[-1], found)
+    return SmallestDesign(sizes[high], target, test, sizes[0], sizes[-1], power)
 
 
-def _past_dips(found: SmallestDesign, power_at: Callable[[int], Estimate | None]) -> SmallestDesign:
+def _past_dips(design: SmallestDesign, power_at: Callable[[int], Estimate | None]) -> SmallestDesign:
     """`found`, moved up until eight larger designs hold the target within their intervals."""
-    if found.value is None:
-        return found
-    best, power, ahead = found.value, found.power, 1
-    while ahead <= 8 and best + ahead * max(1, best // 40) <= found.high:
+    if design.value is None:
+        return design
+    best, power, ahead = design.value, design.power, 1
+    while ahead <= 8 and best + ahead * max(1, best // 40) <= design.high:
         n = best + ahead * max(1, best // 40)
         here = power_at(n)
-        if here is None or (here.high is not None and here.high < found.target):
+        if here is None or (here.high is not None and here.high < design.target):
             best, ahead = n + 1, 0
             continue
         power = here if ahead == 0 else power
         ahead += 1
-    if best > found.high:
-        return replace(found, value=None, power=power_at(found.high))
-    return replace(found, value=best, power=power)
+    if best > design.high:
+        return replace(design, value=None, power=power_at(design.high))
+    return replace(design, value=best, power=power)
 
 
 def _check(prompts: int, alpha: float, criteria: int, sims: int) -> None:
     if prompts < 1 or criteria < 1 or sims < 1:
-        found = f"{prompts} prompts, {criteria} criteria, {sims} simulated sets"
-        raise TooFew("at least 1 prompt, 1 criterion and 1 simulated set are needed", found=found)
+        sizes = f"{prompts} prompts, {criteria} criteria, {sims} simulated sets"
+        raise TooFew("at least 1 prompt, 1 criterion and 1 simulated set are needed", found=sizes)
     if not 0 < alpha < 1:
         raise BadValue("alpha must lie between 0 and 1", found=alpha)
 

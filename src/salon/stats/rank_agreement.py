@@ -1,4 +1,4 @@
-"""Do people and a predictor put generators in the same order?
+"""Agreement on an order: of generators between people and a predictor, of items between two methods.
 
 Data: of each cluster (prompt) c and generator g the points it won among people (votes), the points it won by the
 predictor's decisions, and the number of its pairs. A generator's value is its points over its pairs, on either side.
@@ -123,13 +123,13 @@ def _agreement(
     `prompts` stand behind each value of each side, `behind` stand behind an agreement.
     """
 
-    def estimate(value: FloatArray, drawn: FloatArray, n: int, within: Ends = BOTH_SIDES) -> Estimate | None:
-        return _estimate(float(value[0]), drawn, n, level, within)
+    def estimate(value: FloatArray, replicates: FloatArray, n: int, within: Ends = BOTH_SIDES) -> Estimate | None:
+        return _estimate(float(value[0]), replicates, n, level, within)
 
     reason = _reason_for_none(*(side[0] for side in sides))
     shares = [
-        tuple(estimate(side[:, g], drawn[:, g], counts[g], within) for g in range(side.shape[1]))
-        for side, drawn, counts, within in zip(sides, spread, prompts, (BOTH_SIDES, ends))
+        tuple(estimate(side[:, g], replicates[:, g], counts[g], within) for g in range(side.shape[1]))
+        for side, replicates, counts, within in zip(sides, spread, prompts, (BOTH_SIDES, ends))
     ]
     if reason is not None:
         return GeneratorRanks(shares[0], shares[1], None, None, None, reason)
@@ -138,20 +138,22 @@ def _agreement(
     return GeneratorRanks(shares[0], shares[1], orders[0], orders[1], apart, None)
 
 
-def _estimate(value: float, drawn: FloatArray, clusters: int, level: float, within: Ends) -> Estimate | None:
+def _estimate(value: float, replicates: FloatArray, clusters: int, level: float, within: Ends) -> Estimate | None:
     if np.isnan(value):
         return None
     if clusters == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, drawn, n=clusters, unit="prompt", level=level, within=within)
+    return interval(value, replicates, n=clusters, unit="prompt", level=level, within=within)
 
 
-def _reflect_lower_end(made: Estimate | None) -> Estimate | None:
+def _reflect_lower_end(estimate: Estimate | None) -> Estimate | None:
     """An error's interval: its lower end as far below the value as the upper one is above, and not below 0."""
-    if made is None or made.high is None:
-        return made
-    high = max(made.value, made.high)
-    return replace(made, low=max(0.0, 2 * made.value - high), high=high, method=f"{made.method}, lower end reflected")
+    if estimate is None or estimate.high is None:
+        return estimate
+    high = max(estimate.value, estimate.high)
+    return replace(
+        estimate, low=max(0.0, 2 * estimate.value - high), high=high, method=f"{estimate.method}, lower end reflected"
+    )
 
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
@@ -179,15 +181,15 @@ def _stretch(values: FloatArray) -> FloatArray:
 
 
 def _ratio(top: FloatArray, square: FloatArray) -> FloatArray:
-    known = square > 0
-    return np.where(known, top / np.sqrt(np.where(known, square, 1)), np.nan)
+    positive = square > 0
+    return np.where(positive, top / np.sqrt(np.where(positive, square, 1)), np.nan)
 
 
 def _values(totals: FloatArray) -> tuple[FloatArray, FloatArray]:
     won, decided, n = np.split(totals, 3, axis=1)
-    known = n > 0
-    size = np.where(known, n, 1)
-    return np.where(known, won / size, np.nan), np.where(known, decided / size, np.nan)
+    has_pairs = n > 0
+    size = np.where(has_pairs, n, 1)
+    return np.where(has_pairs, won / size, np.nan), np.where(has_pairs, decided / size, np.nan)
 
 
 def _reason_for_none(people: FloatArray, predictor: FloatArray) -> str | None:
@@ -200,28 +202,8 @@ def _reason_for_none(people: FloatArray, predictor: FloatArray) -> str | None:
     return None
 
 
-# --------------------------------------------------------------------------------------------------
-# Two methods, one group of items: how alike are their scores?
-#
-# x and y are the scores of the same n items by two methods, on one scale.
-#
-# * `srcc`: Spearman's correlation (Pearson's on mid-ranks). Interval: jackknife over items on Fisher's z = atanh(r),
-#   t with n - 1 degrees of freedom. The closed forms fail where fusion lives: at a true .9945 and n = 50 Bonett and
-#   Wright's covers 79%, the jackknife 91% (95% at .89); resampling items with replacement would tie them.
-# * `spearman_p`: P(|r| as large) over all n! orders up to n = 8; beyond, Student's t with n - 2 degrees of freedom.
-# * `plcc`: Pearson's correlation. `mae`: mean of |x - y|.
-# * `decisions`: share of pairs with the same decision, a wins / tie / b wins, where |difference| <= `tie_margin` is a
-#   tie. PPaint does not print its margin. The default 0 makes only equal scores tie; its 98.5% can be met only up
-#   to that unknown.
-# * `ks_statistic`, `ks_p`: two-sample Kolmogorov-Smirnov (scipy, exact up to 10,000 items). The test takes the samples
-#   for independent; scores of the same items are not, so it passes too easily: a check of scale, as the paper uses it.
-#
-# Edges: a constant vector has no correlation: srcc and plcc None, `reason` says why. The interval is None for fewer
-# than
-# four items and for a correlation of ±1, in whole or with one item left out (z is infinite).
-#
-# Source: PPaint C.3, Table 12; Bonett & Wright 2000; Efron & Tibshirani 1993, chapter 11.
-# --------------------------------------------------------------------------------------------------
+# -- two methods on the same items -------------------------------------------------------------------------------------
+
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -259,7 +241,29 @@ class MethodAgreement:
 def method_agreement(
     x: ArrayLike, y: ArrayLike, *, pairs: ArrayLike | None = None, tie_margin: float = 0.0, level: float = 0.95
 ) -> MethodAgreement:
-    """All figures for one group. `pairs` (m, 2) are the pairs to decide on: all n(n-1)/2 when absent."""
+    """All figures for one group. `pairs` (m, 2) are the pairs to decide on: all n(n-1)/2 when absent.
+
+    Two methods, one group of items: how alike are their scores?
+
+    x and y are the scores of the same n items by two methods, on one scale.
+
+    * `srcc`: Spearman's correlation (Pearson's on mid-ranks). Interval: jackknife over items on Fisher's z = atanh(r),
+      t with n - 1 degrees of freedom. The closed forms fail where fusion lives: at a true .9945 and n = 50 Bonett and
+      Wright's covers 79%, the jackknife 91% (95% at .89); resampling items with replacement would tie them.
+    * `spearman_p`: P(|r| as large) over all n! orders up to n = 8; beyond, Student's t with n - 2 degrees of freedom.
+    * `plcc`: Pearson's correlation. `mae`: mean of |x - y|.
+    * `decisions`: share of pairs with the same decision, a wins / tie / b wins, where |difference| <= `tie_margin` is a
+      tie. PPaint does not print its margin. The default 0 makes only equal scores tie; its 98.5% can be met only up to
+      that unknown.
+    * `ks_statistic`, `ks_p`: two-sample Kolmogorov-Smirnov (scipy, exact up to 10,000 items). The test takes the
+      samples for independent; scores of the same items are not, so it passes too easily: a check of scale, as the paper
+      uses it.
+
+    Edges: a constant vector has no correlation: srcc and plcc None, `reason` says why. The interval is None for fewer
+    than four items and for a correlation of ±1, in whole or with one item left out (z is infinite).
+
+    Source: PPaint C.3, Table 12; Bonett & Wright 2000; Efron & Tibshirani 1993, chapter 11.
+    """
     first, second = _scores(x, y)
     if not (np.isfinite(tie_margin) and tie_margin >= 0):
         raise BadValue("a tie margin of 0 or more is needed", found=tie_margin)
@@ -336,8 +340,8 @@ def spearman_p(x: ArrayLike, y: ArrayLike) -> float:
         return float(stats.spearmanr(first, second).pvalue)
     orders = np.array(list(permutations(second - second.mean())))
     products = orders @ (first - first.mean())
-    seen = abs(float((first - first.mean()) @ (second - second.mean())))
-    return float((np.abs(products) >= seen - 1e-9).mean())
+    observed = abs(float((first - first.mean()) @ (second - second.mean())))
+    return float((np.abs(products) >= observed - 1e-9).mean())
 
 
 def _scores(x: ArrayLike, y: ArrayLike) -> tuple[Floats, Floats]:
@@ -355,10 +359,10 @@ def _pairs(pairs: ArrayLike | None, n: int) -> tuple[Ints, Ints]:
     if pairs is None:
         a, b = np.triu_indices(n, 1)
         return a, b
-    given = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
-    if not len(given):
+    rows = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
+    if not len(rows):
         raise TooFew("decisions need at least one pair", found="none")
-    if given.min() < 0 or given.max() >= n or (given[:, 0] == given[:, 1]).any():
-        wrong = given[((given < 0) | (given >= n)).any(axis=1) | (given[:, 0] == given[:, 1])][0]
+    if rows.min() < 0 or rows.max() >= n or (rows[:, 0] == rows[:, 1]).any():
+        wrong = rows[((rows < 0) | (rows >= n)).any(axis=1) | (rows[:, 0] == rows[:, 1])][0]
         raise BadValue(f"a pair is two different items of 0 to {n - 1}", found=wrong)
-    return given[:, 0], given[:, 1]
+    return rows[:, 0], rows[:, 1]

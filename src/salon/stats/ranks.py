@@ -1,4 +1,4 @@
-"""Ranks that admit what is not known: rank intervals, tiers, and groups that cannot be told apart.
+"""Rank intervals, tiers and groups of items, and means of generators on the same prompts with their ranks.
 
 Items 0..n-1 have scores q (higher = better) with covariance C. Two items differ when
 
@@ -38,6 +38,7 @@ Mogstad, Romano, Shaikh & Wilhelm 2024 (Inference for Ranks) for rank intervals;
 
 from __future__ import annotations
 
+from contextlib import suppress
 from dataclasses import dataclass
 
 import numpy as np
@@ -106,10 +107,10 @@ def rank_intervals(
     `draws` simulated maxima make the critical value: 10,000 for 316 items or fewer, fewer above that, never under
     1,000, unless given. A thousand draws give c to within 1% or so (one standard error), ten thousand to a third of it.
     """
-    known = (
+    matrix = (
         np.zeros((len(np.atleast_1d(scores)),) * 2) if covariance is None and differences is not None else covariance
     )
-    q, C = _check_scores(scores, known, df, level)
+    q, C = _check_scores(scores, matrix, df, level)
     n = len(q)
     se = _errors(q, C if differences is None else _check_differences(differences, n), differences is not None)
     each: float | Floats = df if difference_df is None else np.asarray(difference_df, np.float64)
@@ -265,25 +266,8 @@ def _errors(q: Floats, C: Floats, differences: bool) -> Floats:
     return np.asarray(np.sqrt(np.where(exact, 0.0, squares)), np.float64)
 
 
-# --------------------------------------------------------------------------------------------------
-# Means of several generators on the same prompts, on a scale without ends: rewards, logits, measurements.
-#
-# Data: x (prompts, generators), complete; each prompt is a cluster of its own.
-#
-#     m_g = mean over prompts of x_pg                     C = cov(x)/n, prompts shared      t, n - 1 degrees of freedom
-#     lead_g = mean over p of x_pg - mean of the others on p                                the same, of the differences
-#     beats_g = mean over p of the share of the others that x_pg exceeds, ties half         score interval
-# (prompt_means)
-#
-# Ranks, rank intervals and tiers come from m and C (tiers), all generators at once: what is hard for everybody cancels.
-#
-# Edges: no prompt, no generator TooFew; NaN BadValue. One prompt: means without intervals. Values that are the same on
-# all prompts have a mean and no interval: it would have no width. Two generators that differ by the same on every
-# prompt:
-# no rank intervals, for the same reason. One generator: no lead and no ranks.
-#
-# Source: Student 1908; for ranks see tiers; for strata Cochran, Sampling Techniques, 1977, chapter 5.
-# --------------------------------------------------------------------------------------------------
+# -- means of several generators on the same prompts -------------------------------------------------------------------
+
 
 _ROUNDING = 1e-12  # of the size of the values: a spread below it is none
 
@@ -300,21 +284,44 @@ class PairedMeans:
 
 
 def paired_means(values: ArrayLike, *, rng: np.random.Generator, level: float = 0.95) -> PairedMeans:
-    """Means, leads and ranks of the columns of `values`; see the module."""
+    """Means, leads and ranks of the columns of `values`.
+
+    Means of several generators on the same prompts, on a scale without ends: rewards, logits, measurements.
+
+    Data: x (prompts, generators), complete; each prompt is a cluster of its own.
+
+        m_g = mean over prompts of x_pg               C = cov(x)/n, prompts shared; t, n - 1 degrees of freedom
+        lead_g = mean over p of x_pg - mean of the others on p              the same, of the differences
+        beats_g = mean over p of the share of the others that x_pg exceeds, ties half         `score_interval`
+
+    Ranks, rank intervals and tiers come from m and C (`rank_intervals`), all generators at once: what is hard for
+    everybody cancels.
+
+    Edges: no prompt, no generator TooFew; NaN BadValue. One prompt: means without intervals. Values that are the same
+    on all prompts have a mean and no interval: it would have no width. Two generators that differ by the same on every
+    prompt: no rank intervals, for the same reason. One generator: no lead and no ranks.
+
+    Source: Student 1908; for strata Cochran, Sampling Techniques, 1977, chapter 5.
+    """
     x = np.asarray(values, np.float64)
     if x.ndim != 2 or not x.size:
         raise TooFew("a table of prompts by generators is needed", found=f"shape {x.shape}")
     if not np.isfinite(x).all():
         raise BadValue("every prompt needs a finite value of every generator", found="NaN or infinity")
-    alone = x.shape[1] == 1
-    return PairedMeans(
-        means=tuple(mean_interval(column, level=level) for column in x.T),
-        leads=tuple(
-            None if alone else mean_interval(x[:, g] - _mean_of_others(x, g), level=level) for g in range(x.shape[1])
-        ),
-        beats=tuple(None if alone else score_interval(_share_beaten(x, g), level=level) for g in range(x.shape[1])),
-        ranks=None if alone or len(x) == 1 else _paired_ranks(x, level, rng),
-    )
+    n, generators = x.shape
+    means = tuple(mean_interval(column, level=level) for column in x.T)
+    if generators == 1:
+        return PairedMeans(means, (None,), (None,), None)
+    leads, beats = [], []
+    for g in range(generators):
+        own, others = x[:, [g]], np.delete(x, g, axis=1)
+        leads.append(mean_interval(x[:, g] - others.mean(axis=1), level=level))
+        beats.append(score_interval(((own > others) + (own == others) / 2).mean(axis=1), level=level))
+    ranks = None
+    if n > 1:
+        with suppress(BadValue):  # a difference without an error
+            ranks = rank_intervals(x.mean(axis=0), np.cov(x.T) / n, df=n - 1, level=level, rng=rng)
+    return PairedMeans(means, tuple(leads), tuple(beats), ranks)
 
 
 def stratify_values(values: ArrayLike, strata: ArrayLike) -> Floats:
@@ -346,21 +353,3 @@ def mean_interval(values: ArrayLike, *, level: float = 0.95, unit: str = "prompt
         return Estimate(mean, None, None, n, unit, level, f"no interval: one {unit}, or all alike")
     reach = float(stdtrit(n - 1, (1 + level) / 2)) * error
     return Estimate(mean, mean - reach, mean + reach, n, unit, level, f"t interval over {unit}s")
-
-
-def _mean_of_others(x: Floats, g: int) -> Floats:
-    return np.asarray(np.delete(x, g, axis=1).mean(axis=1), np.float64)
-
-
-def _share_beaten(x: Floats, g: int) -> Floats:
-    own, others = x[:, [g]], np.delete(x, g, axis=1)
-    return np.asarray(((own > others) + (own == others) / 2).mean(axis=1), np.float64)
-
-
-def _paired_ranks(x: Floats, level: float, rng: np.random.Generator) -> RankIntervals | None:
-    n = len(x)
-    covariance = np.atleast_2d(np.cov(x.T)) / n
-    try:
-        return rank_intervals(x.mean(axis=0), covariance, df=n - 1, level=level, rng=rng)
-    except BadValue:
-        return None

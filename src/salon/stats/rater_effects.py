@@ -167,9 +167,9 @@ def _sureal_fit(data: RatingData, q: Floats, b: Floats, v: Floats, corrected: Fl
     total = data.by_item(w[data.rater])
     h = w[data.rater] / total[data.item]
     k = data.by_rater((1 - h) ** 2)
-    known = _known_weight_covariance(data, w, h)
+    covariance = _known_weight_covariance(data, w, h)
     dearer = 1 + 4 * data.by_item(h * (1 - h) / k[data.rater])
-    se = np.sqrt(np.diag(known) * dearer) if known.ndim == 2 else np.sqrt(known * dearer)
+    se = np.sqrt(np.diag(covariance) * dearer) if covariance.ndim == 2 else np.sqrt(covariance * dearer)
     df = 1 / data.by_item(h**2 / k[data.rater])
     location = float(b.std(ddof=1) / np.sqrt(data.raters))
     absolute_se, absolute_df = with_level(se, df, location, data.raters - 1)
@@ -185,7 +185,9 @@ def _sureal_fit(data: RatingData, q: Floats, b: Floats, v: Floats, corrected: Fl
         method="sureal",
         errors="weighted least squares with Meier's correction for estimated weights",
         borrowed=np.ones(data.items, dtype=np.bool_),
-        differences=variances_of_differences(known * np.sqrt(np.outer(dearer, dearer))) if known.ndim == 2 else None,
+        differences=variances_of_differences(covariance * np.sqrt(np.outer(dearer, dearer)))
+        if covariance.ndim == 2
+        else None,
         offset=b,
         inconsistency=v,
         convergence=record,
@@ -275,15 +277,17 @@ class _Factor:
         start = np.concatenate([level, np.full(data.raters, 0.7), np.full(data.raters, np.log(0.7))])
         bounds = [(None, None)] * (2 * data.raters) + [(np.log(0.05 * _COLLAPSED), None)] * data.raters
         options = {"maxiter": 5000, "maxfun": 20_000, "ftol": 1e-15, "gtol": 0.1 * tolerance, "maxcor": 30}
-        found = minimize(self.minus_log_likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options)
-        x = np.asarray(found.x, dtype=np.float64)
+        optimum = minimize(
+            self.minus_log_likelihood, start, jac=True, method="L-BFGS-B", bounds=bounds, options=options
+        )
+        x = np.asarray(optimum.x, dtype=np.float64)
         _refuse_collapse(self.parts(x)[2], 1.0)
         gradient = float(np.abs(self.minus_log_likelihood(x)[1]).max())
         if gradient > tolerance:
             raise NotConverged(
                 "the raters' offsets and scales did not settle", found=f"slope {gradient:.2g}", remedy="use sureal"
             )
-        return x, Convergence("one-factor likelihood, L-BFGS", int(found.nit), gradient, tolerance)
+        return x, Convergence("one-factor likelihood, L-BFGS", int(optimum.nit), gradient, tolerance)
 
     def scores(self, x: Floats) -> Floats:
         """q by weighted least squares, in the gauge mean(g) = 1, mean(b) = 0."""
@@ -300,7 +304,7 @@ class _Factor:
         total = data.by_item(w[data.rater])
         h = w[data.rater] / total[data.item]
         k = data.by_rater((1 - h) ** 2)
-        known = (1 - 2 / data.items) / total + (1 / total).sum() / data.items**2
+        variance = (1 - 2 / data.items) / total + (1 / total).sum() / data.items**2
         moves = _slopes(self.scores, x)
         moves -= moves.mean(axis=0)
         information = len(data.value) * _slopes(lambda z: self.minus_log_likelihood(z)[1], x)
@@ -311,7 +315,7 @@ class _Factor:
                 "the raters' scales must be told apart", found="a likelihood flat in one direction", remedy="use sureal"
             ) from None
         estimated = np.linalg.solve(root, moves.T)
-        se, df = np.sqrt(known + 2 * (estimated**2).sum(axis=0)), 1 / data.by_item(h**2 / k[data.rater])
+        se, df = np.sqrt(variance + 2 * (estimated**2).sum(axis=0)), 1 / data.by_item(h**2 / k[data.rater])
         if data.items > MOST_PAIRED:
             return se, df, None
         return se, df, np.asarray(_centred_weights(total) + 2 * estimated.T @ estimated)

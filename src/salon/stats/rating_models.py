@@ -1,4 +1,4 @@
-"""Ratings to scores, and how far to trust them: the mean, the median and z-scores of each rater.
+"""Scores from ratings: means, medians, z-scores, shrunken means; and moderated variances.
 
 y_ri is the rating of item i by rater r, q_i the item's score, b_r the rater's offset, e_ri the rest:
 
@@ -382,8 +382,8 @@ def check_ratings(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: in
     return data
 
 
-def _numbers(given: ArrayLike, size: int, rows: int, kind: str) -> Ints:
-    numbers = np.asarray(given)
+def _numbers(values: ArrayLike, size: int, rows: int, kind: str) -> Ints:
+    numbers = np.asarray(values)
     if numbers.shape != (rows,):
         raise BadValue("item, rater and value must be equally long", found=f"{numbers.shape} {kind}, {rows} values")
     if rows == 0:
@@ -397,28 +397,11 @@ def _numbers(given: ArrayLike, size: int, rows: int, kind: str) -> Ints:
 
 
 def _list_numbers(numbers: Ints) -> str:
-    shown = ", ".join(str(int(x)) for x in numbers[:10])
-    return shown if len(numbers) <= 10 else f"{shown} and {len(numbers) - 10} more"
+    first_ten = ", ".join(str(int(x)) for x in numbers[:10])
+    return first_ten if len(numbers) <= 10 else f"{first_ten} and {len(numbers) - 10} more"
 
 
-# --------------------------------------------------------------------------------------------------
-# Means of ratings where some items have hundreds and others one: drawn to the mean of all by their number.
-#
-# Model. y_ij = m + u_i + e_ij, u_i of variance t2 over items, e_ij of variance s2 within an item. The best linear guess
-# of an item's level is
-#
-#     score_i = (n_i mean_i + k m) / (n_i + k),    k = s2 / t2,
-#
-# as if every item had k ratings more, all at m. s2 is pooled within items; t2 comes from the squares between items
-# (their
-# expectation is (items - 1) s2 + (N - sum n_i^2 / N) t2), never below s2 / N, so that k is at most the number N of all
-# ratings; m weights item means by 1 / (t2 + s2 / n_i).
-#
-# Errors. The variance of u_i given the ratings, s2 / (n_i + k), and what m may be off, (k / (n_i + k))^2 var(m).
-# Intervals cover over items: 95% of those of a catalogue, not each single item's, whose score is off by design. Raters'
-# offsets stay in, as ratings are missing. Edges: as `rating_mean`.
-# Source: Efron & Morris 1975; Robinson 1991 (BLUP); Searle, Casella & McCulloch 1992 for the moments.
-# --------------------------------------------------------------------------------------------------
+# -- means drawn to the mean of all items ------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -435,7 +418,24 @@ class RatingShrinkage:
 
 
 def rating_shrunken_means(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingFit:
-    """The mean rating of each item, drawn to the mean of all items by the number of its ratings."""
+    """The mean rating of each item, drawn to the mean of all items by the number of its ratings.
+
+    Means of ratings where some items have hundreds and others one: drawn to the mean of all by their number.
+
+    Model. y_ij = m + u_i + e_ij, u_i of variance t2 over items, e_ij of variance s2 within an item. The best linear
+    guess of an item's level is
+
+        score_i = (n_i mean_i + k m) / (n_i + k),    k = s2 / t2,
+
+    as if every item had k ratings more, all at m. s2 is pooled within items; t2 comes from the squares between items
+    (their expectation is (items - 1) s2 + (N - sum n_i^2 / N) t2), never below s2 / N, so that k is at most the number
+    N of all ratings; m weights item means by 1 / (t2 + s2 / n_i).
+
+    Errors. The variance of u_i given the ratings, s2 / (n_i + k), and what m may be off, (k / (n_i + k))^2 var(m).
+    Intervals cover over items: 95% of those of a catalogue, not each single item's, whose score is off by design.
+    Raters' offsets stay in, as ratings are missing. Edges: as `rating_mean`. Source: Efron & Morris 1975; Robinson 1991
+    (BLUP); Searle, Casella & McCulloch 1992 for the moments.
+    """
     data = check_ratings(item, rater, value, items, raters)
     n = data.by_item()
     means = data.by_item(data.value) / n
@@ -466,8 +466,8 @@ def fit_rating_shrinkage(data: RatingData, means: Floats, within: float) -> Rati
     """By moments from the means and the variance within items."""
     n, N = data.by_item(), len(data.value)
     squares = float((n * (means - data.value.mean()) ** 2).sum())
-    counted = N - float((n**2).sum()) / N
-    between = (squares - (data.items - 1) * within) / counted if counted > 0 else 0.0
+    effective = N - float((n**2).sum()) / N
+    between = (squares - (data.items - 1) * within) / effective if effective > 0 else 0.0
     between = max(between, within / N)
     weight = 1 / (between + within / n)
     center = float((weight * means).sum() / weight.sum())
@@ -481,29 +481,7 @@ def _shrunken_differences(spread: Floats, own: Floats, how: RatingShrinkage) -> 
     return np.asarray(squares)
 
 
-# --------------------------------------------------------------------------------------------------
-# Many variances, each from a handful of values: lend each the strength of all (moderated variances).
-#
-# Model: item i has a true variance sigma_i^2; its estimate s_i^2 from d degrees of freedom follows
-#
-#     s_i^2 ~ sigma_i^2 chi^2_d / d,        1 / sigma_i^2 ~ chi^2_d0 / (d0 s0^2)
-#
-# so that true variances scatter around s0^2, the less the larger d0. Given s_i^2, the best guess and its freedom are
-#
-#     (d0 s0^2 + d s_i^2) / (d0 + d),       d0 + d
-#
-# and a value over the root of that guess follows a t law with d0 + d degrees of freedom. d0 and s0^2 come from the
-# mean and variance of log s_i^2: with e_i = log s_i^2 - psi(d/2) + log(d/2),
-#
-#     psi'(d0/2) = var(e) - psi'(d/2)                 (d0 is infinite where that is not above zero)
-#     log s0^2 = mean(e) + psi(d0/2) - log(d0/2)
-#
-# Assumptions: estimates of different items are independent given the true variances, or nearly so (a variance that all
-# items share, such as a panel's overall level, must be taken out first). A variance of zero is no variance but values
-# too coarse to show one (five raters, one rating): it teaches nothing about the others, and borrows from them.
-# Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew.
-# Source: Smyth 2004, Linear models and empirical Bayes methods (limma), section 6.
-# --------------------------------------------------------------------------------------------------
+# -- moderated variances -----------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True, slots=True)
@@ -518,7 +496,30 @@ class ModeratedVariances:
 
 
 def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
-    """The moderated form of `variance` (items,), each estimated with `df` degrees of freedom."""
+    """The moderated form of `variance` (items,), each estimated with `df` degrees of freedom.
+
+    Many variances, each from a handful of values: lend each the strength of all (moderated variances).
+
+    Model: item i has a true variance sigma_i^2; its estimate s_i^2 from d degrees of freedom follows
+
+        s_i^2 ~ sigma_i^2 chi^2_d / d,        1 / sigma_i^2 ~ chi^2_d0 / (d0 s0^2)
+
+    so that true variances scatter around s0^2, the less the larger d0. Given s_i^2, the best guess and its freedom are
+
+        (d0 s0^2 + d s_i^2) / (d0 + d),       d0 + d
+
+    and a value over the root of that guess follows a t law with d0 + d degrees of freedom. d0 and s0^2 come from the
+    mean and variance of log s_i^2: with e_i = log s_i^2 - psi(d/2) + log(d/2),
+
+        psi'(d0/2) = var(e) - psi'(d/2)                 (d0 is infinite where that is not above zero)
+        log s0^2 = mean(e) + psi(d0/2) - log(d0/2)
+
+    Assumptions: estimates of different items are independent given the true variances, or nearly so (a variance that
+    all items share, such as a panel's overall level, must be taken out first). A variance of zero is no variance but
+    values too coarse to show one (five raters, one rating): it teaches nothing about the others, and borrows from them.
+    Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew. Source: Smyth 2004,
+    Linear models and empirical Bayes methods (limma), section 6.
+    """
     s2 = np.asarray(variance, dtype=np.float64)
     if not (np.isfinite(s2).all() and (s2 >= 0).all()):
         raise BadValue("variances are finite and not negative", found=s2[~(np.isfinite(s2) & (s2 >= 0))][0])
@@ -531,11 +532,6 @@ def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
     if excess <= 0:
         shared = float(np.exp(e.mean()))
         return ModeratedVariances(np.full(len(s2), shared), np.inf, shared, np.inf)
-    d0 = 2 * _inverse_trigamma(excess)
+    d0 = 2 * (float(brentq(lambda y: polygamma(1, y) - excess, 1 / (excess + 1), 1 / excess + np.sqrt(1 / excess) + 1)))
     s0 = float(np.exp(e.mean() + digamma(d0 / 2) - np.log(d0 / 2)))
     return ModeratedVariances((d0 * s0 + df * s2) / (d0 + df), d0 + df, s0, d0)
-
-
-def _inverse_trigamma(x: float) -> float:
-    """y with psi'(y) = x; psi' falls from infinity to 0, and 1/y < psi'(y) < 1/y + 1/y^2."""
-    return float(brentq(lambda y: polygamma(1, y) - x, 1 / (x + 1), 1 / x + np.sqrt(1 / x) + 1))

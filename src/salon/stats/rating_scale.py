@@ -1,9 +1,10 @@
-"""Rating anchors: the items whose ratings agree best, a few at each inner level of the scale.
+"""Rating anchors, and the curve from latent scores to the rating scale.
 
-An item's level is the mark nearest to its mean rating; the marks are low, the `levels` and high. Levels default to
-1/4, 1/2 and 3/4 of the scale: 2, 3, 4 on a 1-5 scale, where "nearest mark" is "rounded mean"; 25, 50, 75 on 0-100.
-A mean halfway between two marks belongs to the upper one (2.5 is level 3; banker's rounding would make it 2). Items
-at the lowest and highest mark serve nowhere: ratings there are cut off.
+Rating anchors are the items whose ratings agree best, a few at each inner level of the scale. An item's level is the
+mark nearest to its mean rating; the marks are low, the `levels` and high. Levels default to 1/4, 1/2 and 3/4 of the
+scale: 2, 3, 4 on a 1-5 scale, where "nearest mark" is "rounded mean"; 25, 50, 75 on 0-100. A mean halfway between two
+marks belongs to the upper one (2.5 is level 3; banker's rounding would make it 2). Items at the lowest and highest mark
+serve nowhere: ratings there are cut off.
 
 At each level the `each` items with the lowest standard deviation over raters (n - 1) are taken; ties go to the mean
 nearer to the level, then to the lower item number. Both are compared to nine decimals of a quarter of the scale, so
@@ -30,7 +31,7 @@ from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.rating_models import RatingData
+from salon.stats.rating_models import RatingData, rating_centers
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -75,25 +76,29 @@ def choose_rating_anchors(
     center: Center = "mean",
 ) -> RatingAnchors:
     """Up to `each` items for every level, from ratings on the scale low to high (items without ratings may exist)."""
-    wanted = _levels(low, high, levels)
+    anchor_levels = _levels(low, high, levels)
     if each < 1:
         raise BadValue("at least one rating anchor for each level is needed", found=each)
     data = RatingData.of(item, rater, value, items, int(np.max(rater, initial=0)) + 1)
     if data.value.min() < low or data.value.max() > high:
         wrong = data.value[(data.value < low) | (data.value > high)][0]
         raise BadValue(f"ratings lie on the scale from {low:g} to {high:g}", found=wrong)
-    rated, means, medians, sds, n = _summaries(data)
+    n = data.by_item().astype(np.int64)
+    rated = np.flatnonzero(n >= 2)
+    means, medians = rating_centers(data.item, data.value, items)
+    squares = data.by_item((data.value - means[data.item]) ** 2)
+    n, means, medians, sds = n[rated], means[rated], medians[rated], np.sqrt(squares[rated] / (n[rated] - 1))
     middle = means if center == "mean" else medians
-    marks = np.concatenate([[low], wanted, [high]])
+    marks = np.concatenate([[low], anchor_levels, [high]])
     unit = (high - low) / 4  # rounding counts in levels of a 1-5 scale
     level = marks[nearest_mark((middle - low) / unit, (marks - low) / unit)]
     order = np.lexsort((rated, np.round(np.abs(middle - level) / unit, _DECIMALS), np.round(sds / unit, _DECIMALS)))
-    chosen = [order[level[order] == mark][:each] for mark in wanted]
-    missing = tuple(float(mark) for mark, rows in zip(wanted, chosen) if not len(rows))
+    chosen = [order[level[order] == mark][:each] for mark in anchor_levels]
+    missing = tuple(float(mark) for mark, rows in zip(anchor_levels, chosen) if not len(rows))
     rows = np.concatenate(chosen)
     if not len(rows):
         raise NotIdentified(
-            f"rating anchors need items rated twice or more near {', '.join(f'{mark:g}' for mark in wanted)}",
+            f"rating anchors need items rated twice or more near {', '.join(f'{mark:g}' for mark in anchor_levels)}",
             found=f"none among {len(rated)} items with two raters",
             remedy="ask for more ratings, set other levels, or fuse without rating anchors",
         )
@@ -104,54 +109,23 @@ def nearest_mark(x: ArrayLike, marks: ArrayLike) -> Ints:
     """Index of the mark nearest to each x, marks rising; halfway belongs to the upper mark."""
     m = np.asarray(marks, dtype=np.float64)
     halfway = np.round((m[:-1] + m[1:]) / 2, _DECIMALS)
-    found = np.searchsorted(halfway, np.round(np.asarray(x, dtype=np.float64), _DECIMALS), side="right")
-    return np.asarray(found, dtype=np.int64)
-
-
-def _summaries(data: RatingData) -> tuple[Ints, Floats, Floats, Floats, Ints]:
-    """Items of two raters or more, with mean, median, sd and number of ratings."""
-    n = data.by_item().astype(np.int64)
-    rated = np.flatnonzero(n >= 2)
-    means = data.by_item(data.value) / np.maximum(n, 1)
-    squares = data.by_item((data.value - means[data.item]) ** 2)
-    first, ranked = np.cumsum(n) - n, data.value[np.lexsort((data.value, data.item))]
-    medians = (ranked[(first + (n - 1) // 2)[rated]] + ranked[(first + n // 2)[rated]]) / 2
-    return rated, means[rated], medians, np.sqrt(squares[rated] / (n[rated] - 1)), n[rated]
+    index = np.searchsorted(halfway, np.round(np.asarray(x, dtype=np.float64), _DECIMALS), side="right")
+    return np.asarray(index, dtype=np.int64)
 
 
 def _levels(low: float, high: float, levels: Sequence[float] | None) -> Floats:
-    if not (np.isfinite(low) and np.isfinite(high) and low < high):
-        raise BadValue("a scale needs a low end below its high end", found=f"{low} and {high}")
+    _check_scale(low, high)
     if levels is None:
         return np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
-    given = np.asarray(levels, dtype=np.float64)
-    marks = np.concatenate([[low], given, [high]])
-    if given.ndim != 1 or not len(given) or not (np.diff(marks) > 0).all():
+    values = np.asarray(levels, dtype=np.float64)
+    marks = np.concatenate([[low], values, [high]])
+    if values.ndim != 1 or not len(values) or not (np.diff(marks) > 0).all():
         raise BadValue(f"levels rise, strictly between {low:g} and {high:g}", found=list(levels))
-    return given
+    return values
 
 
-# --------------------------------------------------------------------------------------------------
-# From latent scores to the rating scale: score = low + (high - low) s(a q + b), s(x) = 1 / (1 + exp(-x)), a > 0.
-#
-# `fit_sigmoid` finds (a, b) by least squares on the score scale: q are latent scores of rating anchors (pooled over
-# groups or of one group), the targets their mean ratings. Latent scores are standardised for the search; it starts from
-# the regression of the targets' logits (ends moved in by 1% of the scale) and from two fixed slopes, and keeps the
-# best.
-# Errors of (a, b) by the sandwich (J'J)^-1 J' diag(r²) J (J'J)^-1 n/(n-2), J the n x 2 gradient of the scores: right
-# also when the targets' noise differs. Two points fit exactly and leave no error: covariance None.
-#
-# `min_max_sigmoid` uses no ratings: score = low + (high - low) s(c (q - qmin)/(qmax - qmin) - c/2), steepness c = 6.
-# Its
-# scores never reach the ends: s(±3) = .953 and .047, on a 1-5 scale 1.19 to 4.81.
-#
-# Edges, all NotIdentified: fewer than two distinct q or targets; ratings that fall as q rises (a <= 0); targets such as
-# 1, 3, 5 in order, which only a step fits (fewer than two fitted scores off the ends: a grows without bound). Targets
-# off
-# the scale or not finite: BadValue. Constant q in `min_max_sigmoid`: NotIdentified.
-#
-# Source: PPaint 3.3 Eq. 1 (fitted) and 4.1 Eq. 3 (min-max); White 1980 (sandwich).
-# --------------------------------------------------------------------------------------------------
+# -- the curve to the rating scale -------------------------------------------------------------------------------------
+
 
 _AT_END = 1e-6  # s(1-s) of a fitted score that has reached an end
 
@@ -202,7 +176,25 @@ class Sigmoid:
 
 
 def fit_sigmoid(q: ArrayLike, target: ArrayLike, *, low: float, high: float) -> Sigmoid:
-    """The curve nearest to the targets in least squares."""
+    """The curve nearest to the targets in least squares.
+
+    From latent scores to the rating scale: score = low + (high - low) s(a q + b), s(x) = 1 / (1 + exp(-x)), a > 0.
+
+    `fit_sigmoid` finds (a, b) by least squares on the score scale: q are latent scores of rating anchors (pooled over
+    groups or of one group), the targets their mean ratings. Latent scores are standardised for the search; it starts
+    from the regression of the targets' logits (ends moved in by 1% of the scale) and from two fixed slopes, and keeps
+    the best. Errors of (a, b) by the sandwich (J'J)^-1 J' diag(r²) J (J'J)^-1 n/(n-2), J the n x 2 gradient of the
+    scores: right also when the targets' noise differs. Two points fit exactly and leave no error: covariance None.
+
+    `min_max_sigmoid` uses no ratings: score = low + (high - low) s(c (q - qmin)/(qmax - qmin) - c/2), steepness c = 6.
+    Its scores never reach the ends: s(±3) = .953 and .047, on a 1-5 scale 1.19 to 4.81.
+
+    Edges, all NotIdentified: fewer than two distinct q or targets; ratings that fall as q rises (a <= 0); targets such
+    as 1, 3, 5 in order, which only a step fits (fewer than two fitted scores off the ends: a grows without bound).
+    Targets off the scale or not finite: BadValue. Constant q in `min_max_sigmoid`: NotIdentified.
+
+    Source: PPaint 3.3 Eq. 1 (fitted) and 4.1 Eq. 3 (min-max); White 1980 (sandwich).
+    """
     x, t = _points(q, target, low, high)
     middle, unit = float(x.mean()), float(x.std())
     z, share = (x - middle) / unit, (t - low) / (high - low)
@@ -260,11 +252,11 @@ def _search(z: Floats, share: Floats) -> tuple[float, float]:
     logits = logit(np.clip(share, 0.01, 0.99))
     slope = float(z @ logits / (z @ z))  # z has mean 0
     starts = [(slope, float(logits.mean())), (1.0, float(logits.mean())), (4.0, 0.0)]
-    found = [
+    fits = [
         least_squares(rest, start, jac=jacobian, method="lm", xtol=1e-14, ftol=1e-14, gtol=1e-14, max_nfev=2000)
         for start in starts
     ]
-    best = min(found, key=lambda f: float(f.cost))
+    best = min(fits, key=lambda f: float(f.cost))
     if best.status <= 0:
         raise NotConverged("the calibration curve did not settle", found=best.message, remedy="add rating anchors")
     return float(best.x[0]), float(best.x[1])

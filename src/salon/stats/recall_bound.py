@@ -22,7 +22,7 @@ pR / (pR + (1 - p) f). The threshold looks at positives alone, so negatives are 
 draws: R from its law above, p and f from Beta(k + 1/2, m - k + 1/2) (Jeffreys), and reaches to what was counted where
 that is all or none (Brown, Cai & DasGupta 2001). Items of one unit depend on each other,
 and a unit is found only when all of it is: with units the intervals are those of ratios over units at this threshold
-(`prompt_means.score_interval`).
+(`intervals.score_interval`).
 
 Edges. Too few positives for the promise: TooFew with the number needed. No negatives: precision is 1 by data and has no
 interval. One unit: none either.
@@ -47,7 +47,10 @@ DRAWS = 10_000
 
 def positives_needed(recall: float, confidence: float | None) -> int:
     """The fewest positives that can promise this recall."""
-    _check(recall, confidence)
+    if not 0 < recall < 1:
+        raise BadValue("a recall between 0 and 1, ends excluded, is needed", found=recall)
+    if confidence is not None and not 0 < confidence < 1:
+        raise BadValue("a confidence between 0 and 1, ends excluded, is needed", found=confidence)
     if confidence is None:
         return math.ceil(1 / (1 - recall) - 1 - 1e-9)
     return math.ceil(math.log1p(-confidence) / math.log(recall) - 1e-9)
@@ -66,8 +69,8 @@ def recall_rank(n: int, recall: float, confidence: float | None) -> int:
     if confidence is None:
         return math.floor((n + 1) * (1 - recall) + 1e-9)
     j = np.arange(1, n + 1)
-    kept = np.asarray(stats.beta.cdf(1 - recall, j, n + 1 - j) >= confidence)
-    return int(kept.sum())  # the law falls in j
+    keeps_promise = np.asarray(stats.beta.cdf(1 - recall, j, n + 1 - j) >= confidence)
+    return int(keeps_promise.sum())  # the law falls in j
 
 
 def recall_interval(above: int, n: int, level: float, *, tied: bool = False) -> Estimate:
@@ -75,11 +78,11 @@ def recall_interval(above: int, n: int, level: float, *, tied: bool = False) -> 
 
     `tied`: several of them are equal to the threshold.
     """
-    one, other = (above, n + 1 - above), (above + 1, n - above) if tied else (above, n + 1 - above)
-    low = float(stats.beta.ppf((1 - level) / 2, *one))
-    high = float(stats.beta.ppf((1 + level) / 2, *other)) if other[1] else 1.0
-    method = f"Beta{one}, exact" if one == other else f"Beta{one} to Beta{other}: equal scores at the threshold"
-    return Estimate((one[0] + other[0]) / 2 / (n + 1), low, high, n, "positive", level, method)
+    law, upper_law = (above, n + 1 - above), (above + 1, n - above) if tied else (above, n + 1 - above)
+    low = float(stats.beta.ppf((1 - level) / 2, *law))
+    high = float(stats.beta.ppf((1 + level) / 2, *upper_law)) if upper_law[1] else 1.0
+    method = f"Beta{law}, exact" if law == upper_law else f"Beta{law} to Beta{upper_law}: equal scores at the threshold"
+    return Estimate((law[0] + upper_law[0]) / 2 / (n + 1), low, high, n, "positive", level, method)
 
 
 @dataclass(frozen=True, slots=True)
@@ -125,14 +128,18 @@ def recall_threshold(
     sample = np.sort(x[y] if units is None else _least(x[y], np.asarray(units)[y]))
     j = recall_rank(len(sample), recall, confidence)
     t = float(sample[j - 1])
-    held = x >= t
-    k, m, p, found = (int(count.sum()) for count in (held & ~y, ~y, y, held & y))
+    is_held = x >= t
+    k, m, p, true_positives = (int(count.sum()) for count in (is_held & ~y, ~y, y, is_held & y))
     n, above, tied = len(sample), int((sample >= t).sum()), int((sample == t).sum()) > 1
     if units is None:
-        precision, share = _shares(_recalls(above, n, tied, rng), k, m, p, found, level, rng)
+        # Draws of the true recall; with equal scores at the threshold half of them are from either law.
+        more = rng.integers(0, 2, DRAWS) if tied else np.zeros(DRAWS, np.int64)
+        whole = above + more > n
+        recalls = np.where(whole, 1.0, rng.beta(above + more, np.where(whole, 1, n + 1 - above - more)))
+        precision, share = _shares(recalls, k, m, p, true_positives, level, rng)
     else:
-        precision, share = _unit_shares(held, y, np.asarray(units), level)
-    return RecallThreshold(t, j, p, m, found, k, recall_interval(above, n, level, tied=tied), precision, share)
+        precision, share = _unit_shares(is_held, y, np.asarray(units), level)
+    return RecallThreshold(t, j, p, m, true_positives, k, recall_interval(above, n, level, tied=tied), precision, share)
 
 
 def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
@@ -143,21 +150,14 @@ def _least(x: Floats, units: NDArray[np.int64]) -> Floats:
     return least
 
 
-def _recalls(above: int, n: int, tied: bool, rng: np.random.Generator) -> Floats:
-    """Draws of the true recall; with equal scores at the threshold half of them from either law."""
-    more = rng.integers(0, 2, DRAWS) if tied else np.zeros(DRAWS, np.int64)
-    whole = above + more > n
-    return np.where(whole, 1.0, rng.beta(above + more, np.where(whole, 1, n + 1 - above - more)))
-
-
 def _shares(
-    R: Floats, k: int, m: int, p: int, found: int, level: float, rng: np.random.Generator
+    R: Floats, k: int, m: int, p: int, true_positives: int, level: float, rng: np.random.Generator
 ) -> tuple[Estimate, Estimate]:
     """Precision and the share held back, as counted, with intervals by draws."""
-    value = found / (found + k)
-    all_held = (found + k) / (m + p)
+    value = true_positives / (true_positives + k)
+    all_held = (true_positives + k) / (m + p)
     if not m:
-        return (Estimate(value, None, None, found, "item held", level, "no negatives: no interval"),
+        return (Estimate(value, None, None, true_positives, "item held", level, "no negatives: no interval"),
                 Estimate(all_held, None, None, p, "item", level, "no negatives: no interval"))  # fmt: skip
     f = rng.beta(k + 0.5, m - k + 0.5, DRAWS)
     pi = rng.beta(p + 0.5, m + 0.5, DRAWS)
@@ -165,26 +165,19 @@ def _shares(
     ends = (1 - level) / 2, (1 + level) / 2
     method = f"{DRAWS:,} draws of recall, base rate and share of negatives held"
     low, high = (float(end) for end in np.quantile(caught / (caught + wrong), ends))
-    first = Estimate(value, min(low, value), max(high, value), found + k, "item held", level, method)
+    first = Estimate(value, min(low, value), max(high, value), true_positives + k, "item held", level, method)
     low, high = (float(end) for end in np.quantile(caught + wrong, ends))
     return first, Estimate(all_held, min(low, all_held), max(high, all_held), m + p, "item", level, method)
 
 
 def _unit_shares(
-    held: NDArray[np.bool_], y: NDArray[np.bool_], units: NDArray[np.int64], level: float
+    is_held: NDArray[np.bool_], y: NDArray[np.bool_], units: NDArray[np.int64], level: float
 ) -> tuple[Estimate, Estimate]:
     """The same where units are what is independent: ratios of sums over units."""
     _, place = np.unique(units, return_inverse=True)
-    right, stopped, size = (np.bincount(place, weights=count) for count in (held & y, held, np.ones(len(y))))
+    right, stopped, size = (np.bincount(place, weights=count) for count in (is_held & y, is_held, np.ones(len(y))))
     precision, share = (
         replace(score_interval(top / np.maximum(of, 1), of, level=level), unit="unit")
         for top, of in ((right, stopped), (stopped, size))
     )
     return precision, share
-
-
-def _check(recall: float, confidence: float | None) -> None:
-    if not 0 < recall < 1:
-        raise BadValue("a recall between 0 and 1, ends excluded, is needed", found=recall)
-    if confidence is not None and not 0 < confidence < 1:
-        raise BadValue("a confidence between 0 and 1, ends excluded, is needed", found=confidence)

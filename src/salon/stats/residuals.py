@@ -114,21 +114,21 @@ def rater_residuals(
     """
     p = _chances(p_win, p_tie, p_loss)
     who, which, row = _answers(rater, pair, outcome, p.shape[1], raters)
-    given = np.zeros(p.shape, bool)
-    given[row, which] = True
-    _check_possible(given, p)
+    occurs = np.zeros(p.shape, bool)
+    occurs[row, which] = True
+    _check_possible(occurs, p)
     logs = np.log(p, out=np.zeros_like(p), where=p > 0)
     mean = xlogy(p, p).sum(axis=0)
     variance = np.maximum((p * logs**2).sum(axis=0) - mean**2, 0.0)
     variance[variance < 1e-12] = 0.0  # all answers equally likely, up to rounding
     n = np.bincount(who, minlength=raters)
-    found, due = _totals(who, logs[row, which], raters), _totals(who, mean[which], raters)
+    total_log, due = _totals(who, logs[row, which], raters), _totals(who, mean[which], raters)
     agree, expected_agree, decided = _favorite_totals(who, which, row, p, raters)
     return RaterResiduals(
         n=n,
-        log_likelihood=_ratio(found, n),
+        log_likelihood=_ratio(total_log, n),
         expected=_ratio(due, n),
-        z=_ratio(found - due, np.sqrt(_totals(who, variance[which], raters))),
+        z=_ratio(total_log - due, np.sqrt(_totals(who, variance[which], raters))),
         agreement=_ratio(agree, decided),
         expected_agreement=_ratio(expected_agree, decided),
         decided=decided,
@@ -159,7 +159,13 @@ def goodness_of_fit(
     if free < 1:
         raise TooFew("goodness of fit needs more pairs than parameters", found=f"{free} degrees of freedom")
     x2 = _pearson(counts, p)
-    value, law = _chi_square(x2, free) if _suffices(counts, p) else _simulated_p(x2, counts, p, parameters, rng, draws)
+    due = (counts.sum(axis=0) * p)[p > 0]
+    suffices = bool((due >= _AT_LEAST).all() and (due >= _MOSTLY).mean() >= _SHARE)
+    value, law = (
+        (float(stats.chi2.sf(x2, free)), f"chi-square, {free} degrees of freedom")
+        if suffices
+        else _simulated_p(x2, counts, p, parameters, rng, draws)
+    )
     return Test("Pearson chi-square", x2, value, law, counts.shape[1], "pair")
 
 
@@ -196,15 +202,6 @@ def _pearson(counts: Floats, p: Floats) -> float:
     """X^2 of counts (3, m)."""
     due = counts.sum(axis=0) * p
     return float(_ratio((counts - due) ** 2, due, empty=0.0).sum())
-
-
-def _suffices(counts: Floats, p: Floats) -> bool:
-    due = (counts.sum(axis=0) * p)[p > 0]
-    return bool((due >= _AT_LEAST).all() and (due >= _MOSTLY).mean() >= _SHARE)
-
-
-def _chi_square(x2: float, free: int) -> tuple[float, str]:
-    return float(stats.chi2.sf(x2, free)), f"chi-square, {free} degrees of freedom"
 
 
 def _simulated_p(
@@ -256,8 +253,8 @@ def _same_pairs(counts: Floats, p: Floats) -> None:
         raise BadValue("counts and chances must be of the same pairs", found=f"{counts.shape[1]} and {p.shape[1]}")
 
 
-def _check_possible(given: Bools, p: Floats) -> None:
-    impossible = given & (p == 0)
+def _check_possible(occurs: Bools, p: Floats) -> None:
+    impossible = occurs & (p == 0)
     if impossible.any():
         outcome, pair = np.argwhere(impossible)[0]
         raise BadValue(

@@ -52,12 +52,12 @@ def agreement_draws(x: ArrayLike, y: ArrayLike, weights: ArrayLike) -> Floats:
         raise BadValue("predictions and targets are finite numbers", found="NaN or infinity")
     if (w < 0).any() or (w != np.floor(w)).any():
         raise BadValue("weights say how often an item was drawn: whole numbers of at least 0", found="others")
-    made = np.full((len(w), len(AGREEMENT_FIGURES)), np.nan)
+    figures = np.full((len(w), len(AGREEMENT_FIGURES)), np.nan)
     if len(pred):
         order = np.argsort(pred, kind="stable")
         codes = [np.unique(values[order], return_inverse=True)[1].astype(np.int64) for values in (pred, target)]
-        _figures(pred[order], target[order], codes[0], codes[1], np.ascontiguousarray(w[:, order]), made)
-    return made
+        _figures(pred[order], target[order], codes[0], codes[1], np.ascontiguousarray(w[:, order]), figures)
+    return figures
 
 
 def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
@@ -74,7 +74,8 @@ def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
         return pred.copy()
     if lacking.all():
         return -target
-    t = _midranks(target)
+    _, code, count = np.unique(target, return_inverse=True, return_counts=True)
+    t = np.asarray((np.cumsum(count) - (count - 1) / 2)[code], np.float64)
     values, block, size = np.unique(pred[~lacking], return_inverse=True, return_counts=True)
     absent = np.flatnonzero(lacking)[np.argsort(-t[lacking], kind="stable")]
     before = _merge(np.bincount(block, weights=t[~lacking]), size, t[absent])
@@ -85,26 +86,21 @@ def _fill_gaps(pred: Floats, values: Floats, absent: NDArray[np.int64], before: 
     """Numbers for `absent`, which stand after `before` of the known values; several in one gap keep their order."""
     spread = float(values[-1] - values[0]) or 1.0
     edges = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])
-    made = pred.copy()
+    filled = pred.copy()
     for gap in np.unique(before):
         inside = absent[before == gap]
         low, high = edges[gap], edges[gap + 1]
-        made[inside] = low + (high - low) * np.arange(1, len(inside) + 1) / (len(inside) + 1)
-    return made
-
-
-def _midranks(values: Floats) -> Floats:
-    _, code, count = np.unique(values, return_inverse=True, return_counts=True)
-    return np.asarray((np.cumsum(count) - (count - 1) / 2)[code], np.float64)
+        filled[inside] = low + (high - low) * np.arange(1, len(inside) + 1) / (len(inside) + 1)
+    return filled
 
 
 @compiled
-def _merge(known, size, absent):  # type: ignore[no-untyped-def]  # numba knows the types
+def _merge(block_ranks, size, absent):  # type: ignore[no-untyped-def]  # numba knows the types
     """How many blocks stand before each of `absent` in the merge with the least sum of position x rank.
 
     Block i has `size` items, which share their mean position, and `known` is the sum of their ranks.
     """
-    k, m = len(known), len(absent)
+    k, m = len(block_ranks), len(absent)
     ends = np.zeros(k + 1)
     for i in range(k):
         ends[i + 1] = ends[i] + size[i]
@@ -115,14 +111,14 @@ def _merge(known, size, absent):  # type: ignore[no-untyped-def]  # numba knows 
                 continue
             best = np.inf
             if i > 0:
-                best = least[i - 1, j] + (ends[i] - (size[i - 1] - 1) / 2 + j) * known[i - 1]
+                best = least[i - 1, j] + (ends[i] - (size[i - 1] - 1) / 2 + j) * block_ranks[i - 1]
             if j > 0:
                 best = min(best, least[i, j - 1] + (ends[i] + j) * absent[j - 1])
             least[i, j] = best
     before = np.zeros(m, np.int64)
     i, j = k, m
     while j > 0:
-        block = least[i - 1, j] + (ends[i] - (size[i - 1] - 1) / 2 + j) * known[i - 1] if i > 0 else np.inf
+        block = least[i - 1, j] + (ends[i] - (size[i - 1] - 1) / 2 + j) * block_ranks[i - 1] if i > 0 else np.inf
         if i > 0 and block <= least[i, j - 1] + (ends[i] + j) * absent[j - 1]:
             i -= 1
         else:
@@ -170,11 +166,11 @@ def _figures(x, y, cx, cy, weights, out):  # type: ignore[no-untyped-def]  # num
 def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]  # numba knows the types
     """Concordant less discordant pairs, by weight; rows sorted by cx."""
     tree = np.zeros(levels + 1)
-    seen, found, start = 0.0, 0.0, 0
+    weight_below, balance, start = 0.0, 0.0, 0
     for i in range(len(cx)):
         if i > 0 and cx[i] != cx[i - 1]:
             for j in range(start, i):  # rows with equal x enter together: they are tied with each other
-                seen += w[j]
+                weight_below += w[j]
                 at = cy[j] + 1
                 while at <= levels:
                     tree[at] += w[j]
@@ -189,5 +185,5 @@ def _concordance(cx, cy, w, levels):  # type: ignore[no-untyped-def]  # numba kn
             while at > 0:
                 level += tree[at]
                 at -= at & -at
-            found += w[i] * (below - (seen - level))
-    return found
+            balance += w[i] * (below - (weight_below - level))
+    return balance

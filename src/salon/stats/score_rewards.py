@@ -1,7 +1,8 @@
-"""How well sampled scores keep a target order: the confidence-weighted Thurstone fidelity, a reward for each answer.
+"""Rewards for sampled scores: keeping a target order (fidelity), and being near the labels (closeness).
 
-Model. Image i has answers k = 1..G, each a vector of D scores s_ik. Per criterion, mean_z and var_z are the mean and
-variance of the answers of image z. Answer k of image i is set against every other image z:
+Fidelity, confidence-weighted (Thurstone), is a reward for each answer. Image i has answers k = 1..G, each a vector of D
+scores s_ik. Per criterion, mean_z and var_z are the mean and variance of the answers of image z. Answer k of image i is
+set against every other image z:
 
     p_pred = Phi((s_ik - mean_z) / sqrt(var_i + var_z + eps))                          Eq. 4
     p_gt   = 1, 1/2 or 0 as the target puts i above, level with or below z             Eq. 5
@@ -83,11 +84,11 @@ def targets_from_scores(
     """
     v = _table("target scores", values, nan=True)
     gap = v[:, None, :] - v[None, :, :]
-    known = np.isfinite(gap) & ~np.eye(len(v), dtype=bool)[:, :, None]
+    comparable = np.isfinite(gap) & ~np.eye(len(v), dtype=bool)[:, :, None]
     with np.errstate(invalid="ignore"):
-        wins = np.where(known, (1 + np.sign(gap)) / 2, 0.5)
-    size = np.where(known, np.abs(gap), 0.0)
-    return wins, np.where(known, _weights(size, tau, sd, weigh, v.shape), 0.0)
+        wins = np.where(comparable, (1 + np.sign(gap)) / 2, 0.5)
+    size = np.where(comparable, np.abs(gap), 0.0)
+    return wins, np.where(comparable, _weights(size, tau, sd, weigh, v.shape), 0.0)
 
 
 def targets_from_votes(
@@ -113,12 +114,12 @@ def targets_from_votes(
     place[codes] = np.arange(n)
     here = (place[a] >= 0) & (place[b] >= 0) & (a != b)
     i, z, won = place[a][here], place[b][here], won[here]
-    asked = np.isfinite(won)
+    has_votes = np.isfinite(won)
     total, count = np.zeros((n, n, won.shape[1])), np.zeros((n, n, won.shape[1]))
-    np.add.at(total, (i, z), np.where(asked, won, 0.0))
-    np.add.at(total, (z, i), np.where(asked, 1 - won, 0.0))
-    np.add.at(count, (i, z), asked)
-    np.add.at(count, (z, i), asked)
+    np.add.at(total, (i, z), np.where(has_votes, won, 0.0))
+    np.add.at(total, (z, i), np.where(has_votes, 1 - won, 0.0))
+    np.add.at(count, (i, z), has_votes)
+    np.add.at(count, (z, i), has_votes)
     lead = np.divide(total, count, out=np.full_like(total, 0.5), where=count > 0) - 0.5
     lead[np.abs(lead) < 1e-12] = 0.0  # halves and thirds added up
     return (1 + np.sign(lead)) / 2, ((count > 0) & (np.abs(lead) >= least)).astype(float)
@@ -157,8 +158,8 @@ def fidelity_rewards(
     for start in range(0, len(rows), size):
         part = rows[start : start + size]
         by_criterion[part] = _mean_fidelity(s[part], code[part], mean, var + eps / 2, p_gt, w)
-    said = np.isfinite(by_criterion)
-    total, count = np.where(said, by_criterion, 0.0).sum(1), said.sum(1)
+    defined = np.isfinite(by_criterion)
+    total, count = np.where(defined, by_criterion, 0.0).sum(1), defined.sum(1)
     rank = np.divide(total, count, out=np.full(len(s), np.nan), where=count > 0)
     return Fidelity(rank, by_criterion, parsed, mean, var)
 
@@ -172,11 +173,11 @@ def group_advantages(rewards: ArrayLike, image: ArrayLike, *, eps: float = 1e-4)
     code = _codes("images of answers", image, None)
     if r.ndim != 1 or len(r) != len(code):
         raise BadValue("every reward needs its image", found=f"{len(code)} images for {r.shape} rewards")
-    told = np.isfinite(r)
+    finite = np.isfinite(r)
     n = int(code.max(initial=-1)) + 1
-    mean, variance = _moments(r[told, None], code[told], n, 1, stand_in=False)
-    off = np.where(told, r - mean[code, 0], 0.0)
-    return off / (np.sqrt(np.where(told, np.nan_to_num(variance[code, 0]), 0.0)) + eps)
+    mean, variance = _moments(r[finite, None], code[finite], n, 1, stand_in=False)
+    off = np.where(finite, r - mean[code, 0], 0.0)
+    return off / (np.sqrt(np.where(finite, np.nan_to_num(variance[code, 0]), 0.0)) + eps)
 
 
 # -- parts -----------------------------------------------------------------------------------------------------------
@@ -260,30 +261,29 @@ def _codes(what: str, values: ArrayLike, n: int | None) -> Ints:
     return codes.astype(np.int64)
 
 
-# --------------------------------------------------------------------------------------------------
-# How near sampled scores are to their labels: the absolute term that a reward by order lacks.
-#
-#     C_k = mean over criteria of  1 - |s_kd - v_d| / (high - low)
-#
-# for an answer with scores s_kd about an image with labels v_d: 1 where they are equal, 0 at opposite ends of the
-# scale.
-# The mean is over criteria with a label. Being linear in the distance, its best answer is the median of what the labels
-# may be, and one far-off label pulls no harder than a near one.
-#
-# Why. The fidelity reward (`stats.fidelity`) depends on differences of scores alone: adding a number to every score
-# changes nothing. What scale a policy trained by it ends up with is decided by where it began, by the penalty for
-# leaving
-# the scale, and by how far it may move from its beginning, not by the labels. This term ties it to them.
-#
-# Edges. An answer with a NaN among its scores has no reward (NaN), as in `stats.fidelity`; nor has one about an image
-# without any label. Labels off the scale, infinite numbers, or a scale without width: BadValue.
-#
-# Source: Salon's own; PPaint's reward has no such term.
-# --------------------------------------------------------------------------------------------------
+# -- closeness to the labels -------------------------------------------------------------------------------------------
 
 
 def closeness_rewards(scores: ArrayLike, values: ArrayLike, *, low: float, high: float) -> Floats:
-    """(m,) C of answers with `scores` (m, D) about images with labels `values` (m, D), NaN where there is none."""
+    """(m,) C of answers with `scores` (m, D) about images with labels `values` (m, D), NaN where there is none.
+
+    How near sampled scores are to their labels: the absolute term that a reward by order lacks.
+
+        C_k = mean over criteria of  1 - |s_kd - v_d| / (high - low)
+
+    for an answer with scores s_kd about an image with labels v_d: 1 where they are equal, 0 at opposite ends of the
+    scale. The mean is over criteria with a label. Being linear in the distance, its best answer is the median of what
+    the labels may be, and one far-off label pulls no harder than a near one.
+
+    Why. The fidelity reward (`fidelity_rewards`) depends on differences of scores alone: adding a number to every score
+    changes nothing. What scale a policy trained by it ends up with is decided by where it began, by the penalty for
+    leaving the scale, and by how far it may move from its beginning, not by the labels. This term ties it to them.
+
+    Edges. An answer with a NaN among its scores has no reward (NaN), as in `fidelity_rewards`; nor has one about an
+    image without any label. Labels off the scale, infinite numbers, or a scale without width: BadValue.
+
+    Source: Salon's own; PPaint's reward has no such term.
+    """
     s, v = np.asarray(scores, float), np.asarray(values, float)
     if s.ndim != 2 or s.shape != v.shape:
         raise BadValue("scores and labels are tables of the same shape", found=f"{s.shape} and {v.shape}")
@@ -291,10 +291,10 @@ def closeness_rewards(scores: ArrayLike, values: ArrayLike, *, low: float, high:
         raise BadValue("a scale needs two ends", found=f"{low:g} and {high:g}")
     if np.isinf(s).any():
         raise BadValue("scores are finite numbers, or NaN for an answer without", found="infinity")
-    told = ~np.isnan(v)
-    if (told & ((v < low) | (v > high))).any():
+    labeled = ~np.isnan(v)
+    if (labeled & ((v < low) | (v > high))).any():
         raise BadValue(f"labels lie between {low:g} and {high:g}", found="others")
-    near = np.where(told, 1 - np.abs(s - np.where(told, v, 0.0)) / (high - low), 0.0)
-    count = told.sum(axis=1)
+    near = np.where(labeled, 1 - np.abs(s - np.where(labeled, v, 0.0)) / (high - low), 0.0)
+    count = labeled.sum(axis=1)
     mean = np.divide(near.sum(axis=1), count, out=np.full(len(s), np.nan), where=count > 0)
     return np.where(np.isfinite(s).all(axis=1), mean, np.nan)

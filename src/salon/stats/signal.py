@@ -199,8 +199,8 @@ class SignalCells:
         return self._statistic("cycle_rate")
 
     def _statistic(self, name: str) -> float:
-        found = statistics_cells([self])[name]
-        return 0.0 if found is None else float(found[0])
+        value = statistics_cells([self])[name]
+        return 0.0 if value is None else float(value[0])
 
 
 def statistics_cells(cells: Sequence[SignalCells], counts: Ints | None = None) -> dict[str, Floats | None]:
@@ -233,9 +233,9 @@ def resample_cells(cells: Sequence[SignalCells], *, draws: int, rng: np.random.G
     matters, so the cost does not depend on n.
     """
     counts = _counts(cells)
-    drawn = statistics_cells(cells, rng.multinomial(counts.sum(), counts / counts.sum(), size=draws))
-    rate = drawn["cycle_rate"]
-    return drawn | {"cycle_rate": None if rate is None else rate[np.isfinite(rate)]}
+    replicates = statistics_cells(cells, rng.multinomial(counts.sum(), counts / counts.sum(), size=draws))
+    rate = replicates["cycle_rate"]
+    return replicates | {"cycle_rate": None if rate is None else rate[np.isfinite(rate)]}
 
 
 def median_of_counts(values: Floats, counts: npt.NDArray[np.generic]) -> Floats:

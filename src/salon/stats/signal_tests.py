@@ -62,14 +62,15 @@ def pmax_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Chi-square of the p_max histogram against its right law; `p_naive` treats pairs as independent."""
     shapes = _as_shapes(cells, null)
     statistic, n, weights = 0.0, 0, np.zeros(0)
-    for one, _ in shapes:
-        if one.raters > MOST_RATERS:
+    for shape_cells, _ in shapes:
+        if shape_cells.raters > MOST_RATERS:
             continue
-        groups = merge_rare(one.n * comb(one.items, 2) * folded_pmf(one.raters))
+        groups = merge_rare(shape_cells.n * comb(shape_cells.items, 2) * folded_pmf(shape_cells.raters))
         if groups[-1] > 0:
-            statistic += _pmax_chi_square(one, groups)
-            weights = np.concatenate([weights, merged_pmax_weights(one.items, one.raters, groups)])
-            n += one.n
+            expected = shape_cells.n * comb(shape_cells.items, 2) * folded_pmf(shape_cells.raters)
+            statistic += _chi_square(shape_cells.pmax_counts.astype(np.float64), expected, groups)
+            weights = np.concatenate([weights, merged_pmax_weights(shape_cells.items, shape_cells.raters, groups)])
+            n += shape_cells.n
     _needs_groups(len(weights), shapes, "values of p_max")
     law = " + ".join(f"{w:.4g} chi2(1)" for w in weights[:6]) + (" + ..." if len(weights) > 6 else "")
     right = weighted_chi2_sf(statistic, weights)
@@ -82,12 +83,19 @@ def cycle_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     shapes = [shape for shape in _as_shapes(cells, null) if shape[0].n]
     testable = [shape for shape in shapes if cycles_possible(shape[1].items, shape[1].raters)]
     if not testable:
-        _refuse_cycles(shapes)
-    n = sum(one.n for one, _ in testable)
-    count = sum(one.cycle_count for one, _ in testable)
+        if not shapes:
+            raise TooFew("at least one prompt is needed", found="no prompts")
+        sizes = ", ".join(f"{shape_cells.items} items and {shape_cells.raters} raters" for shape_cells, _ in shapes)
+        raise NotIdentified(
+            "majority cycles need 3 items and 3, 5 or more raters",
+            found=sizes,
+            remedy="read T and p_max; with an odd number of raters cycles can be tested",
+        )
+    n = sum(shape_cells.n for shape_cells, _ in testable)
+    count = sum(shape_cells.cycle_count for shape_cells, _ in testable)
     first, pmf = 0, np.ones(1)
-    for one, law in testable:
-        start, part = _cycle_pmf(one.n, float(law.cycle_rate), law.draws)
+    for shape_cells, law in testable:
+        start, part = _cycle_pmf(shape_cells.n, float(law.cycle_rate), law.draws)
         first, pmf = first + start, np.convolve(pmf, part)
     p = _no_likelier(pmf, count - first)
     rates = ", ".join(f"{float(law.cycle_rate):.6g}" for _, law in testable)
@@ -115,12 +123,12 @@ def merge_rare(expected: npt.ArrayLike, least: float = LEAST_EXPECTED) -> Ints:
     What remains at the right end joins the last group. One group only means that nothing can be tested.
     """
     groups = np.zeros(len(np.asarray(expected)), dtype=np.int64)
-    group, held = 0, 0.0
+    group, expected_in_group = 0, 0.0
     for i, amount in enumerate(np.asarray(expected, dtype=np.float64)):
         groups[i] = group
-        held += amount
-        if held >= least:
-            group, held = group + 1, 0.0
+        expected_in_group += amount
+        if expected_in_group >= least:
+            group, expected_in_group = group + 1, 0.0
     groups[groups == group] = max(group - 1, 0)
     return groups
 
@@ -148,10 +156,10 @@ def pmax_covariance(items: int, raters: int) -> Floats:
     fold = np.maximum(np.arange(R + 1), R - np.arange(R + 1)) - (R + 1) // 2
     joint = np.zeros((R // 2 + 1, R // 2 + 1))
     for x in range(R + 1):
-        given = np.convolve(
+        conditional = np.convolve(
             stats.binom.pmf(np.arange(x + 1), x, 2 / 3), stats.binom.pmf(np.arange(R - x + 1), R - x, 1 / 3)
         )
-        np.add.at(joint[fold[x]], fold, stats.binom.pmf(x, R, 0.5) * given)
+        np.add.at(joint[fold[x]], fold, stats.binom.pmf(x, R, 0.5) * conditional)
     q = joint.sum(axis=1)
     covariance: Floats = comb(items, 2) * (np.diag(q) - np.outer(q, q) + 2 * (items - 2) * (joint - np.outer(q, q)))
     return covariance
@@ -195,11 +203,11 @@ def _mixture(weights: tuple[float, ...], terms: int) -> Floats:
 
 def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | None:
     """(X2, degrees of freedom, prompts) of one shape; None when it has too few prompts to test."""
-    seen = dict.fromkeys(cells.t_numerators.tolist(), 0)
+    counts = dict.fromkeys(cells.t_numerators.tolist(), 0)
     for value, count in zip(cells.t_numerators.tolist(), cells.counts.tolist()):
-        seen[value] += count
-    support = sorted({*null.t_counts, *seen})
-    observed = np.array([seen.get(value, 0) for value in support], dtype=np.float64)
+        counts[value] += count
+    support = sorted({*null.t_counts, *counts})
+    observed = np.array([counts.get(value, 0) for value in support], dtype=np.float64)
     mass = np.array([null.t_counts.get(value, 0) / null.total for value in support])
     stretch = 1.0
     expected = cells.n * mass
@@ -210,11 +218,6 @@ def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | No
     if groups[-1] == 0:
         return None
     return stretch * _chi_square(observed, expected, groups), int(groups[-1]), cells.n
-
-
-def _pmax_chi_square(cells: SignalCells, groups: Ints) -> float:
-    expected = cells.n * comb(cells.items, 2) * folded_pmf(cells.raters)
-    return _chi_square(cells.pmax_counts.astype(np.float64), expected, groups)
 
 
 def _chi_square(observed: Floats, expected: Floats, groups: Ints) -> float:
@@ -256,10 +259,10 @@ def _as_shapes(cells: SignalCells | Shapes, null: Null | None) -> list[CellsAndN
         shapes = [(cells, null)]
     else:
         shapes = list(cells)
-    for one, law in shapes:
-        if (one.items, one.raters) != (law.items, law.raters):
+    for shape_cells, law in shapes:
+        if (shape_cells.items, shape_cells.raters) != (law.items, law.raters):
             raise BadValue(
-                f"the null law of {one.items} items and {one.raters} raters is needed",
+                f"the null law of {shape_cells.items} items and {shape_cells.raters} raters is needed",
                 found=f"that of {law.items} items and {law.raters} raters",
             )
     return shapes
@@ -269,22 +272,11 @@ def _needs_groups(freedom: int, shapes: Shapes, what: str) -> None:
     if freedom == 0:
         raise TooFew(
             f"the chi-square test needs at least two groups of {what} that each expect {LEAST_EXPECTED:g}",
-            found="1 prompt" if (n := sum(one.n for one, _ in shapes)) == 1 else f"{n} prompts",
+            found="1 prompt" if (n := sum(shape_cells.n for shape_cells, _ in shapes)) == 1 else f"{n} prompts",
             remedy="collect more prompts of one shape",
         )
 
 
 def _left_out(shapes: Shapes, n: int) -> str:
-    missing = sum(one.n for one, _ in shapes) - n
+    missing = sum(shape_cells.n for shape_cells, _ in shapes) - n
     return f"; {missing} prompts in shapes that cannot be tested left out" if missing else ""
-
-
-def _refuse_cycles(shapes: Shapes) -> None:
-    if not shapes:
-        raise TooFew("at least one prompt is needed", found="no prompts")
-    found = ", ".join(f"{one.items} items and {one.raters} raters" for one, _ in shapes)
-    raise NotIdentified(
-        "majority cycles need 3 items and 3, 5 or more raters",
-        found=found,
-        remedy="read T and p_max; with an odd number of raters cycles can be tested",
-    )

@@ -1,4 +1,4 @@
-"""Simulated judgments with a known truth: rankings, comparisons, ratings.
+"""Simulated judgments with a known truth, and the ranking laws behind them with the agreement that each implies.
 
 Every law here shares one picture: each prompt (or item) has a hidden truth, and each rater sees it through
 noise of their own. `noise`, `theta` and `careless` may be one number or one per rater.
@@ -182,7 +182,14 @@ def bradley_terry_comparisons(
     strength = _finite("q", q)
     rows = np.asarray(pairs, dtype=np.int64).reshape(-1, 2)
     who = np.asarray(raters, dtype=np.int64)
-    _check_rows(rows, who, strength.size)
+    if who.shape != (len(rows),):
+        raise BadValue("one rater for each pair is needed", found=f"{len(rows)} pairs, raters of shape {who.shape}")
+    if rows.size and (rows.min() < 0 or rows.max() >= strength.size or who.min() < 0):
+        raise BadValue(
+            f"items must be 0..{strength.size - 1} and raters at least 0", found=f"largest item {rows.max()}"
+        )
+    if np.any(rows[:, 0] == rows[:, 1]):
+        raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
     if not (np.isfinite(tie) and tie >= 0):
         raise BadValue("a tie weight of at least 0 is needed", found=tie)
     many = int(who.max()) + 1 if who.size else 1
@@ -230,10 +237,10 @@ def ratings_from_utilities(
         raise BadValue("rising thresholds are needed", found=cuts)
     a, s = (np.broadcast_to(_finite(k, v), (raters,)) for k, v in (("offset", offset), ("scale", scale)))
     sd = per_rater("noise", noise, raters)
-    seen = a[:, None] + s[:, None] * u[None, :] + sd[:, None] * rng.standard_normal((raters, u.size))
-    levels = np.searchsorted(cuts, seen, side="right")
-    asleep = rng.random(seen.shape) < _shares("careless", careless, raters)[:, None]
-    return np.where(asleep, rng.integers(0, cuts.size + 1, seen.shape), levels).astype(np.int8)
+    impression = a[:, None] + s[:, None] * u[None, :] + sd[:, None] * rng.standard_normal((raters, u.size))
+    levels = np.searchsorted(cuts, impression, side="right")
+    asleep = rng.random(impression.shape) < _shares("careless", careless, raters)[:, None]
+    return np.where(asleep, rng.integers(0, cuts.size + 1, impression.shape), levels).astype(np.int8)
 
 
 # ----------------------------------------------------------------------------------------------- kernels
@@ -269,16 +276,16 @@ def _rank_noisy(
     prompts, _, items = utilities.shape
     raters = noise.size
     ranks = np.zeros((prompts, raters, items), np.int8)
-    seen = np.empty(items)
+    impression = np.empty(items)
     for k in range(prompts):
         for r in range(raters):
             attends = not (careless[r] > 0 and rng.random() < careless[r])
             for i in range(items):
                 e = -np.log(rng.standard_exponential()) if gumbel else rng.standard_normal()
-                seen[i] = utilities[k, faction[r], i] + noise[r] * e if attends else e
+                impression[i] = utilities[k, faction[r], i] + noise[r] * e if attends else e
             for i in range(items):
                 for j in range(i):
-                    ahead = seen[i] > seen[j]
+                    ahead = impression[i] > impression[j]
                     ranks[k, r, j] += ahead
                     ranks[k, r, i] += not ahead
     return ranks
@@ -338,40 +345,31 @@ def _check_shape(prompts: int, raters: int, items: int) -> None:
         raise BadValue(f"at most {MAX_ITEMS} items can be ranked", found=items)
 
 
-def _check_rows(rows: Ints, who: Ints, items: int) -> None:
-    if who.shape != (len(rows),):
-        raise BadValue("one rater for each pair is needed", found=f"{len(rows)} pairs, raters of shape {who.shape}")
-    if rows.size and (rows.min() < 0 or rows.max() >= items or who.min() < 0):
-        raise BadValue(f"items must be 0..{items - 1} and raters at least 0", found=f"largest item {rows.max()}")
-    if np.any(rows[:, 0] == rows[:, 1]):
-        raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
+# -- ranking laws ------------------------------------------------------------------------------------------------------
 
-
-# --------------------------------------------------------------------------------------------------
-# Ranking laws as values, and how much agreement each implies, in closed form.
-#
-# A `RankingLaw` names one of the simulators of `stats/simulate.py` with its parameter, so that planning, fitting
-# and tests speak of the same thing. Its mean pair tau is the expectation of Kendall's tau between two raters of
-# one prompt, averaged over the pairs of raters:
-#
-#     tau_rs = (1 - c_r)(1 - c_s) E[sign_r(i, j) sign_s(i, j)],  i, j two random items, c the careless shares.
-#
-# | law | E[sign_r sign_s] |
-# |---|---|
-# | mallows | mean over item pairs at distance m in the centre of g_r(m) g_s(m), where g(m) = 2 P_m - 1 and P_m = h(m+1)
-# - h(m), h(k) = k / (1 - exp(-k theta)) (Mallows 1957) |
-# | thurstone | (2/π) arcsin(1 / sqrt((1 + noise_r²)(1 + noise_s²))) (Sheppard 1899) |
-# | plackett_luce | E[tanh²(D / 2)], D ~ N(0, 2 spread²), by quadrature |
-# | factions | as thurstone within a faction, 0 between two |
-# | uniform | 0 |
-# --------------------------------------------------------------------------------------------------
 
 LawKind = Literal["uniform", "mallows", "thurstone", "plackett_luce", "factions"]
 
 
 @dataclass(frozen=True, slots=True)
 class RankingLaw:
-    """How raters rank: a simulator and its settings. `RankingLaw("mallows", 0.5)`."""
+    """How raters rank: a simulator and its settings. `RankingLaw("mallows", 0.5)`.
+
+    Ranking laws as values, and how much agreement each implies, in closed form.
+
+    A `RankingLaw` names one of the simulators of `stats/simulate.py` with its parameter, so that planning, fitting
+    and tests speak of the same thing. Its mean pair tau is the expectation of Kendall's tau between two raters of
+    one prompt, averaged over the pairs of raters:
+
+        tau_rs = (1 - c_r)(1 - c_s) E[sign_r(i, j) sign_s(i, j)],  i, j two random items, c the careless shares.
+
+    mallows         mean over item pairs at distance m in the centre of g_r(m) g_s(m), g(m) = 2 P_m - 1,
+                    P_m = h(m+1) - h(m), h(k) = k / (1 - exp(-k theta)) (Mallows 1957)
+    thurstone       (2/π) arcsin(1 / sqrt((1 + noise_r²)(1 + noise_s²))) (Sheppard 1899)
+    plackett_luce   E[tanh²(D / 2)], D ~ N(0, 2 spread²), by quadrature
+    factions        as thurstone within a faction, 0 between two
+    uniform         0
+    """
 
     kind: LawKind
     parameter: float = 0.0
@@ -461,7 +459,11 @@ def _attentive_taus(law: RankingLaw, raters: int, items: int) -> Floats:
         g, weight = _mallows_lean(x, items)
         return (g * weight) @ g.T
     if law.kind == "plackett_luce":
-        return np.full((raters, raters), _logistic_tau(float(x[0])))
+        # E[tanh²(spread z / sqrt 2)], z ~ N(0, 1), by the trapezoid rule (spectrally exact here)
+        z = np.linspace(-9, 9, 200_001)
+        density = np.exp(-(z**2) / 2)
+        tau = float(np.sum(density * np.tanh(float(x[0]) * z / np.sqrt(2)) ** 2) / np.sum(density))
+        return np.full((raters, raters), tau)
     # 1 / sqrt((1 + a²)(1 + b²)) as cosines of arctan: nothing overflows for large noise.
     cos = 1 / np.hypot(1, x)
     taus = 2 / np.pi * np.arcsin(np.outer(cos, cos))
@@ -481,10 +483,3 @@ def _mallows_lean(theta: Floats, items: int) -> tuple[Floats, Floats]:
     series = (2 * m + 1) * t / 6 - ((m + 1.0) ** 4 - m**4.0) * t**3 / 360
     g = np.where(small, series, 2 * (h[1] - h[0]) - 1)
     return g, (items - m) / (items * (items - 1) / 2)
-
-
-def _logistic_tau(spread: float) -> float:
-    """E[tanh²(spread z / sqrt 2)], z ~ N(0, 1), by the trapezoid rule (spectrally exact here)."""
-    z = np.linspace(-9, 9, 200_001)
-    density = np.exp(-(z**2) / 2)
-    return float(np.sum(density * np.tanh(spread * z / np.sqrt(2)) ** 2) / np.sum(density))

@@ -13,7 +13,7 @@ is left out in turn (raters and groups are fixed: the statement is about these p
 items with replacement would make ties of them, and ties change every rank measure; the jackknife does not.
 
 Edges: missing scores raise BadValue; fewer than three items or two raters raise TooFew. A rater who ties
-every item has no rank correlation: such correlations count as 0 and the rater is visible in `behavior`. Groups of
+every item has no rank correlation: such correlations count as 0 and the rater is visible in `agreement`. Groups of
 fewer than four items, or a measure that is undefined without one of them or moved by none, leave no interval.
 Source: PPaint sections 3.2 and B.
 """
@@ -89,8 +89,8 @@ def kendall_ws(scores: ArrayLike) -> FloatArray:
     ranks = _centred_ranks(table(scores))
     raters = ranks.shape[-2]
     most = raters * (ranks**2).sum(axis=(-2, -1))
-    found = (ranks.sum(axis=-2) ** 2).sum(axis=-1)
-    return np.where(most > 0, found / np.where(most > 0, most, 1), np.nan)
+    between = (ranks.sum(axis=-2) ** 2).sum(axis=-1)
+    return np.where(most > 0, between / np.where(most > 0, most, 1), np.nan)
 
 
 def rater_correlation(scores: ArrayLike) -> RaterCorrelation:
@@ -131,8 +131,8 @@ def triplet_separation(scores: ArrayLike, tiers: ArrayLike) -> float:
     rank = consensus(scores)
     low, medium, high = (np.sort(rank[tier == t]) for t in (0, 1, 2))
     if not (len(low) and len(medium) and len(high)):
-        found = f"{len(high)} high, {len(medium)} medium, {len(low)} low"
-        raise TooFew("triplets need items in all three tiers", found=found)
+        counts = f"{len(high)} high, {len(medium)} medium, {len(low)} low"
+        raise TooFew("triplets need items in all three tiers", found=counts)
     above = len(high) - np.searchsorted(high, medium, side="right")
     below = np.searchsorted(low, medium, side="left")
     return float((above * below).sum() / (len(low) * len(medium) * len(high)))

@@ -14,7 +14,8 @@ against the majority, on ticks that have one:
 
 R answers fix only the first R moments of the law of p, and the oracle needs more. So `next_rater_range` and
 `oracle_range` hold the values over *all* laws of p that fit the observed counts of yes best, and the intervals of
-`next_rater` and `oracle` those over all laws that fit them within their joint intervals over prompts (`law_range`).
+`next_rater` and `oracle` those over all laws that fit them within their joint intervals over prompts
+(`vote_laws.allowed_laws`).
 Their `value` is one point of the range, that of a beta law. Points are not symmetric as pairs are, so the law has its
 own mean: p ~ Beta(a, b) with a = pi (1 - rho)/rho and b = (1 - pi)(1 - rho)/rho, from the two moments above. After k of
 R it is Beta(k + a, R - k + b); where yes leads, one more person says so with (k + a)/(R + a + b) and the oracle with
@@ -96,7 +97,7 @@ def tick_ceilings(
     level: float = 0.95,
 ) -> TickCeilings:
     """Agreement and ceilings with intervals from whole prompts drawn again; see the module for definitions."""
-    k, size, labels = (np.atleast_1d(np.asarray(given)) for given in (yes, raters, prompts))
+    k, size, labels = (np.atleast_1d(np.asarray(values)) for values in (yes, raters, prompts))
     if not k.shape == size.shape == labels.shape:
         raise BadValue("yes, raters and prompts of every tick", found=f"shapes {k.shape}, {size.shape}, {labels.shape}")
     if ((k < 0) | (k > size)).any():
@@ -112,18 +113,18 @@ def tick_ceilings(
             remedy="ask one more rater: odd panels are never split evenly",
         )
     check_settings(len(votes.counts), draws, level)
-    drawn = draw_prompt_totals(votes.counts, draws, rng)
+    replicates = draw_prompt_totals(votes.counts, draws, rng)
     n, total = len(votes.counts), votes.counts.sum(axis=0)
     both = total[None].astype(float)
     beta = float(_tick_next_rater(votes, both)[0]), float(_tick_oracle(votes, both)[0])
-    laws = _tick_laws(votes, drawn, level)
+    laws = _tick_laws(votes, replicates, level)
     next_range = widen_to_beta(laws.next_rater(sampling=False), beta[0])
     oracle_range = widen_to_beta(laws.oracle(sampling=False), beta[1])
     ranged = partial(ceiling_estimate, n=n, level=level, odds=TICK_ODDS)
     kappa = float(_people_kappa(votes, both)[0])
     return TickCeilings(
-        two_people=_tick_estimate(partial(_two_people, votes), votes, drawn, level, ends=SHARE),
-        kappa=None if np.isnan(kappa) else _tick_estimate(partial(_people_kappa, votes), votes, drawn, level),
+        two_people=_tick_estimate(partial(_two_people, votes), votes, replicates, level, ends=SHARE),
+        kappa=None if np.isnan(kappa) else _tick_estimate(partial(_people_kappa, votes), votes, replicates, level),
         next_rater=ranged(beta[0], next_range, laws.next_rater(sampling=True)),
         oracle=ranged(beta[1], oracle_range, laws.oracle(sampling=True)),
         next_rater_range=next_range,
@@ -188,17 +189,17 @@ def _follows(votes: TickVotes, t: FloatArray, says_yes: FloatArray) -> FloatArra
     return ratio((untied * chance).sum(axis=1), untied.sum(axis=1))
 
 
-def _tick_laws(votes: TickVotes, drawn: FloatArray, level: float) -> TickLaws:
+def _tick_laws(votes: TickVotes, replicates: FloatArray, level: float) -> TickLaws:
     """All laws of p that these answers allow."""
 
     def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
         behind = int((votes.counts @ same > 0).sum())
         of = partial(_tick_share, here, same)
-        return _tick_estimate(of, votes, drawn, of_cell, ends=SHARE, behind=behind), behind
+        return _tick_estimate(of, votes, replicates, of_cell, ends=SHARE, behind=behind), behind
 
     cells, total = law_cells(votes.raters, sided=True), votes.counts.sum(axis=0).astype(float)
-    known = share if len(votes.counts) > 1 else None
-    return allowed_laws(TickLaws, cells, votes.raters, votes.yes, total, known, level)
+    share_or_none = share if len(votes.counts) > 1 else None
+    return allowed_laws(TickLaws, cells, votes.raters, votes.yes, total, share_or_none, level)
 
 
 def _tick_share(here: FloatArray, same: FloatArray, t: FloatArray) -> FloatArray:
@@ -208,7 +209,7 @@ def _tick_share(here: FloatArray, same: FloatArray, t: FloatArray) -> FloatArray
 def _tick_estimate(
     of: Statistic,
     votes: TickVotes,
-    drawn: FloatArray,
+    replicates: FloatArray,
     level: float,
     *,
     ends: tuple[float, float] | None = None,
@@ -218,4 +219,4 @@ def _tick_estimate(
     value = float(of(total)[0])
     if n == 1:
         return Estimate(value, None, None, 1, "prompt", level, "no interval: one prompt")
-    return interval(value, of(drawn), n=n, unit="prompt", level=level, ends=ends, behind=behind)
+    return interval(value, of(replicates), n=n, unit="prompt", level=level, ends=ends, behind=behind)

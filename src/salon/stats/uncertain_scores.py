@@ -1,4 +1,4 @@
-"""The chance of a win between two items whose scores are uncertain.
+"""Uncertain scores: the chance of a win between two items, and the gain of choosing the best of N.
 
 An item's score is r ~ N(mu, sigma²), a voter prefers the first of two with probability s(r1 - r2), s(x) = 1/(1 + e^-x).
 Then z = r1 - r2 ~ N(m, v²) with m = mu1 - mu2, v² = sigma1² + sigma2², and
@@ -27,6 +27,28 @@ voters see in an item, not the error of an estimate of mu; either may be put in 
 
 Source: HPSv3 section 4.1 (equation 3); Thurstone 1927 case III for the probit; Trefethen 2022, Exactness of
 quadrature formulas, for the rules.
+
+Best of N: a scorer s chooses among N draws, q is what they are truly worth. Draws are independent, s has correlation
+rho with q, and the mean of q given s is a straight line. Then with e_N = E[(max of N draws of s - mean) / sd of s]
+
+    E[q of the chosen] - E[q] = rho sd(q) e_N                                                     `predicted_gain`
+
+For normal s, e_N = integral of x N phi(x) Phi(x)^(N-1) dx: 0, .5642, .8463, 1.0294 for N = 1 to 4 (`expected_maximum`).
+For any other s it is taken from the draws themselves (`best_of_means` of s by s).
+
+`best_of_means` is exact over a pool of m draws: the draw on place i from below is the best of a share
+C(i-1, N-1) / C(m, N) of all subsets of N; equal scores share theirs. Its mean over pools of independent prompts
+estimates the left side without bias for every N <= m.
+
+The chosen score overstates (the winner's curse): E[s of the chosen] - E[s] = sd(s) e_N, but its worth rises only by
+rho sd(q) e_N. `fit_shrinkage` fits the line E[q | s] = a + b s on labelled draws that were not selected; b = rho
+sd(q) / sd(s). A choice that looks at s alone leaves that line as it is, so a + b s of the chosen one is right again.
+
+Edges. N above the pool: BadValue. Equal scores throughout: no correlation, NotIdentified. Fewer than three draws, or
+all of them in one cluster: TooFew, since the error of the line, a sum over clusters, would come out as 0.
+
+Sources: David & Nagaraja 2003 (order statistics); the subset estimator is that of Chen et al. 2021 (pass@k) for a
+maximum; own derivation of the rest.
 """
 
 from __future__ import annotations
@@ -109,32 +131,8 @@ def _check_scores(difference: ArrayLike, spread: ArrayLike) -> tuple[Floats, Flo
     return m, v
 
 
-# --------------------------------------------------------------------------------------------------
-# What best of N brings: a scorer s chooses among N draws, q is what they are truly worth.
-#
-# Model. Draws are independent, s has correlation rho with q, and the mean of q given s is a straight line. Then with
-# e_N = E[(max of N draws of s - mean) / sd of s]
-#
-#     E[q of the chosen] - E[q] = rho sd(q) e_N                                                     `predicted_gain`
-#
-# For normal s, e_N = integral of x N phi(x) Phi(x)^(N-1) dx: 0, .5642, .8463, 1.0294 for N = 1 to 4
-# (`expected_maximum`).
-# For any other s it is taken from the draws themselves (`best_of_means` of s by s).
-#
-# `best_of_means` is exact over a pool of m draws: the draw on place i from below is the best of a share
-# C(i-1, N-1) / C(m, N) of all subsets of N; equal scores share theirs. Its mean over pools of independent prompts
-# estimates the left side without bias for every N <= m.
-#
-# The chosen score overstates (the winner's curse): E[s of the chosen] - E[s] = sd(s) e_N, but its worth rises only by
-# rho sd(q) e_N. `fit_shrinkage` fits the line E[q | s] = a + b s on labelled draws that were not selected; b = rho
-# sd(q) / sd(s). A choice that looks at s alone leaves that line as it is, so a + b s of the chosen one is right again.
-#
-# Edges. N above the pool: BadValue. Equal scores throughout: no correlation, NotIdentified. Fewer than three draws, or
-# all of them in one cluster: TooFew, since the error of the line, a sum over clusters, would come out as 0.
-#
-# Sources: David & Nagaraja 2003 (order statistics); the subset estimator is that of Chen et al. 2021 (pass@k) for a
-# maximum; own derivation of the rest.
-# --------------------------------------------------------------------------------------------------
+# -- best of N ---------------------------------------------------------------------------------------------------------
+
 
 _MAXIMUM_REACH, _MAXIMUM_POINTS = 12.0, 48_001
 
@@ -148,8 +146,8 @@ def expected_maximum(n: ArrayLike) -> Floats:
     log_density = -(x**2) / 2 - np.log(2 * np.pi) / 2
     below = log_ndtr(x)
     flat = counts.reshape(-1)
-    found = [np.trapezoid(x * np.exp(np.log(k) + log_density + (k - 1) * below), x) for k in flat]
-    return np.asarray(found, np.float64).reshape(counts.shape)
+    maxima = [np.trapezoid(x * np.exp(np.log(k) + log_density + (k - 1) * below), x) for k in flat]
+    return np.asarray(maxima, np.float64).reshape(counts.shape)
 
 
 def predicted_gain(rho: float, sd: float, n: ArrayLike) -> Floats:

@@ -1,5 +1,6 @@
-"""The law of pair probabilities: p, the chance that a random rater prefers the first item of a pair, over
-pairs.
+"""Laws of the chance p behind votes: a beta law, all laws that the votes allow, and the ceilings they leave.
+
+p is the chance that a random rater prefers the first item of a pair; its law is over pairs.
 
 Data: counts N of pairs by (R, m), m the larger camp among R raters. Which item comes first is arbitrary, so
 laws of p are taken symmetric about 1/2.
@@ -18,7 +19,7 @@ coin flips) exactly when raters agree no more than by chance. If every pair is u
 `Laws`: no shape assumed. Among all laws on a grid of p whose expected table lies between the bounds given
 for every cell (and the law nearest to the observed table), a linear programme finds the least and the
 greatest accuracy. Large panels have many cells: those of neighboring m are put together, which leaves out
-constraints and so never makes a range too short. `PairLaws` are the symmetric ones; `tick_law.TickLaws` are those of
+constraints and so never makes a range too short. `PairLaws` are the symmetric ones; `TickLaws` are those of
 yes and no.
 
 Sources: Williams 1975; Kleinman 1973; Laird 1978 and Lord & Cressie 1975 for laws without a shape and their ranges.
@@ -222,9 +223,9 @@ def _nearest_law(chance: FloatArray, cells: list[SplitCell], observed: FloatArra
     law, residual = nnls(rows, np.append(share, 1e3))
     if residual > _EXACT:
         law = np.full(chance.shape[1], 1 / chance.shape[1])
-        known, seen = chance[observed > 0], observed[observed > 0] / observed.sum()
+        positive_chance, positive_share = chance[observed > 0], observed[observed > 0] / observed.sum()
         for _ in range(_EM_STEPS):
-            law = law * ((seen / (known @ law)) @ known)
+            law = law * ((positive_share / (positive_chance @ law)) @ positive_chance)
     return np.asarray(law / law.sum(), dtype=np.float64)
 
 
@@ -253,19 +254,20 @@ def _extremes(
     return ends[0], ends[1]
 
 
-# --------------------------------------------------------------------------------------------------
-# The law of the chance p that a random person says yes to a tick, over ticks.
-#
-# Yes and no are not alike as the sides of a pair are (most posters may pass most points), so p runs over [0, 1] and
-# cells
-# count who says yes: R answers fix the first R moments of p, those of pairs only the even ones. The rest is `pair_law`.
-# --------------------------------------------------------------------------------------------------
+# -- ticks -------------------------------------------------------------------------------------------------------------
+
 
 _BOTH_SIDES = np.unique(np.concatenate([1 - GRID, GRID]))
 
 
 class TickLaws(Laws):
-    """All laws of p that a table of ticks allows."""
+    """All laws of p that a table of ticks allows.
+
+    The law of the chance p that a random person says yes to a tick, over ticks.
+
+    Yes and no are not alike as the sides of a pair are (most posters may pass most points), so p runs over [0, 1] and
+    cells count who says yes: R answers fix the first R moments of p, those of pairs only the even ones.
+    """
 
     grid = _BOTH_SIDES
 
@@ -274,13 +276,8 @@ class TickLaws(Laws):
         return np.asarray(np.maximum(chance, 0.0), dtype=np.float64)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ceilings over all laws of p that the votes allow: their bounds, their intervals, and what is above them.
-#
-# A law is allowed if it gives every cell of the votes a share within the joint bounds of the observed ones: each
-# share's
-# interval over prompts, Bonferroni over cells. `ceilings` (pairs) and `tick_ceilings` (yes or no) share this.
-# --------------------------------------------------------------------------------------------------
+# -- ceilings over all allowed laws ------------------------------------------------------------------------------------
+
 
 Share = Callable[[FloatArray, FloatArray, float], tuple[Estimate, int]]
 """From the cells of a share, the cells it is a share of and a level: the share, and the prompts that it rests on."""
@@ -297,7 +294,13 @@ def allowed_laws(
     share: Share | None,
     level: float,
 ) -> Kind:
-    """The laws that these votes allow; without `share` (one prompt) those that fit best alone."""
+    """The laws that these votes allow; without `share` (one prompt) those that fit best alone.
+
+    Ceilings over all laws of p that the votes allow: their bounds, their intervals, and what is above them.
+
+    A law is allowed if it gives every cell of the votes a share within the joint bounds of the observed ones: each
+    share's interval over prompts, Bonferroni over cells. `ceilings` (pairs) and `tick_ceilings` (yes or no) share this.
+    """
     of_cell = 1 - (1 - level) / len(cells)
     observed, low, high = np.zeros(len(cells)), np.zeros(len(cells)), np.ones(len(cells))
     for i, cell in enumerate(cells):
@@ -305,15 +308,15 @@ def allowed_laws(
         here = cell.holds(raters, camp).astype(float)
         observed[i] = total @ here
         if share is not None:
-            found, behind = share(here, same, of_cell)
-            if found.low is None or found.high is None:  # alike on all prompts: Hoeffding's bound
+            estimate, behind = share(here, same, of_cell)
+            if estimate.low is None or estimate.high is None:  # alike on all prompts: Hoeffding's bound
                 reach = float(np.sqrt(np.log(2 / (1 - of_cell)) / (2 * max(behind, 1))))
-                low[i], high[i] = max(found.value - reach, 0.0), min(found.value + reach, 1.0)
+                low[i], high[i] = max(estimate.value - reach, 0.0), min(estimate.value + reach, 1.0)
             else:
-                low[i], high[i] = found.low, found.high
+                low[i], high[i] = estimate.low, estimate.high
     sizes = {int(size): float(total[raters == size].sum()) for size in np.unique(raters)}
-    known = share is not None
-    return kind(cells, observed, low if known else None, high if known else None, sizes)
+    bounded = share is not None
+    return kind(cells, observed, low if bounded else None, high if bounded else None, sizes)
 
 
 def widen_to_beta(span: Range, beta: float) -> Range:

@@ -7,7 +7,6 @@ for others, from which `open_study` reads back the identical study. `open_place`
 from __future__ import annotations
 
 import filecmp
-import importlib
 import os
 import re
 import shutil
@@ -452,7 +451,8 @@ def studio_file(folder: Path) -> Path | None:
 
 
 def _read_database(url: str | Path) -> Study:
-    databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
+    from salon.store import database as databases  # SQLAlchemy only for those who need it
+
     with databases.open_database(url) as database:
         study: Study = database.read_study()
     return study

@@ -1,8 +1,14 @@
-"""The grid of an ablation and the table over its cells: one factor changed at a time, intervals over seeds."""
+"""A grid of small distillations, one factor changed at a time; its table with intervals over seeds, and its page.
+
+Each cell is labelled, trained and tested, and kept as soon as it is done. `label`, `train` and `test` can each be
+replaced by a function of one's own.
+
+    OUT/labels/NAME/      labels, shared by the cells that need the same
+    OUT/cells/NAME/       model/ and cell.json: a cell that has it is not done again
+"""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -15,7 +21,7 @@ from scipy import stats
 
 from salon.errors import BadFile, BadValue, InputError
 from salon.evaluate.pseudo_scores import read_label_card
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
+from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
 from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.registry import JudgeSpec, open_judge
@@ -25,7 +31,7 @@ from salon.report.words import SIMULATED, brief, count_noun, fixed, level_words,
 from salon.stats.result import Estimate
 from salon.store.atomic_files import write_json
 from salon.store.folder import open_study
-from salon.study import Signature, Study
+from salon.study import Signature
 from salon.study.votes import SPLITS
 from salon.train.ablation_results import (
     FACTOR_WORDS,
@@ -64,14 +70,26 @@ def make_cells(settings: AblateSettings) -> list[AblationCell]:
     grid = [reference]
     for name in FACTORS:
         grid += [reference | {name: value} for value in getattr(settings, name)[1:]]
-    return [AblationCell.parse(one | {"seed": seed}, where="the grid") for one in grid for seed in settings.seeds]
+    return [
+        AblationCell.parse(values_of_cell | {"seed": seed}, where="the grid")
+        for values_of_cell in grid
+        for seed in settings.seeds
+    ]
 
 
 def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple[AblateRow, ...]:
     """The table: the reference, then every other value with its difference."""
     reference = {name: getattr(settings, name)[0] for name in FACTORS}
     base = _matching_cells(cells, reference)
-    rows = [_ablate_row("reference", _reference_text(reference), base, None, settings)]
+    rows = [
+        _ablate_row(
+            "reference",
+            (", ".join(f"{name} {value or 'all'}" for name, value in reference.items())),
+            base,
+            None,
+            settings,
+        )
+    ]
     for name in FACTORS:
         for value in getattr(settings, name)[1:]:
             own = _matching_cells(cells, reference | {name: value})
@@ -79,12 +97,8 @@ def ablate_rows(cells: Sequence[CellFigures], settings: AblateSettings) -> tuple
     return tuple(rows)
 
 
-def _matching_cells(cells: Sequence[CellFigures], wanted: dict[str, object]) -> list[CellFigures]:
-    return [one for one in cells if all(getattr(one.cell, name) == value for name, value in wanted.items())]
-
-
-def _reference_text(reference: dict[str, object]) -> str:
-    return ", ".join(f"{name} {value or 'all'}" for name, value in reference.items())
+def _matching_cells(cells: Sequence[CellFigures], factors: dict[str, object]) -> list[CellFigures]:
+    return [cell for cell in cells if all(getattr(cell.cell, name) == value for name, value in factors.items())]
 
 
 def _ablate_row(
@@ -92,17 +106,17 @@ def _ablate_row(
 ) -> AblateRow:
     paired = None
     if base is not None:
-        known = {one.cell.seed: one.srcc for one in base}
-        gaps = [one.srcc - (known[one.cell.seed] or 0.0) for one in own
-                if one.srcc is not None and known.get(one.cell.seed) is not None]  # fmt: skip
+        reference_srcc = {cell.cell.seed: cell.srcc for cell in base}
+        gaps = [cell.srcc - (reference_srcc[cell.cell.seed] or 0.0) for cell in own
+                if cell.srcc is not None and reference_srcc.get(cell.cell.seed) is not None]  # fmt: skip
         paired = over_seeds(gaps, settings.level, (-2.0, 2.0))
     figures = {
-        name: over_seeds([v for one in own if (v := getattr(one, name)) is not None], settings.level, ends)
+        name: over_seeds([v for cell in own if (v := getattr(cell, name)) is not None], settings.level, ends)
         for name, ends in WITHIN.items()
     }
     return AblateRow(
         factor=factor, value=value, **figures, difference=paired, calls=own[0].calls if own else 0,
-        seeds=sum(one.srcc is not None for one in own), failed=sum(one.srcc is None for one in own),
+        seeds=sum(cell.srcc is not None for cell in own), failed=sum(cell.srcc is None for cell in own),
     )  # fmt: skip
 
 
@@ -124,14 +138,7 @@ def over_seeds(values: Sequence[float], level: float, within: tuple[float, float
     return Estimate(value=mean, low=low, high=high, n=n, unit="seed", level=level, method="t over seeds")
 
 
-# --------------------------------------------------------------------------------------------------
-# A grid of small distillations: each cell is labelled, trained and tested, and kept as soon as it is done.
-#
-# Composes `label`, `train` and `evaluate`; each can be replaced by a function of one's own.
-#
-#     OUT/labels/NAME/      labels, shared by the cells that need the same
-#     OUT/cells/NAME/       model/ and cell.json: a cell that has it is not done again
-# --------------------------------------------------------------------------------------------------
+# -- running the cells -------------------------------------------------------------------------------------------------
 
 CELL, PLAN = "cell.json", "ablate.json"
 Progress = Callable[[str], None]
@@ -139,7 +146,7 @@ Label = Callable[[AblationCell, Path], None]
 """Writes a folder of labels."""
 Train = Callable[[AblationCell, Path, Path], None]
 """From a folder of labels to the folder of a model."""
-Test = Callable[[AblationCell, Path], ScoreEvaluation]
+Test = Callable[[AblationCell, Path], Evaluation]
 """What the model in a folder is worth."""
 
 
@@ -161,6 +168,45 @@ class Ablation:
     """Settings of training that stay the same."""
     draws: int = 200
 
+    def label_settings(self, cell: AblationCell) -> DistillLabelSettings:
+        """How the labels of a cell are made."""
+        own = {"source": cell.source, "pool": cell.pool, "opponents": cell.opponents, "category": cell.category or None}
+        return DistillLabelSettings.parse({**self.labels, **own, "seed": cell.seed}, where="settings of labels")
+
+    def train_settings(self, cell: AblationCell) -> DistillSettings:
+        """How a cell is trained."""
+        own = {"weigh": cell.weigh, "seed": cell.seed}
+        return DistillSettings.parse({**self.training, **own}, where="settings of training")
+
+    def label_cell(self, cell: AblationCell, place: Path) -> None:
+        """Write the folder of labels of a cell."""
+        study = open_study(self.study)
+        plan = plan_labels(study, self.study, self.named, self.label_settings(cell))
+        with open_judge(self.named, study, self.study) as vlm:
+            write_labels(plan, vlm, place)
+
+    def train_cell(self, cell: AblationCell, labels: Path, place: Path) -> None:
+        """From a folder of labels to the folder of a model."""
+        from salon.train import distill_study as training  # torch and TRL come with it
+
+        training.distill_study(
+            self.study, labels, self.vlm, place, self.train_settings(cell), resume=True,
+            keep_anyway=True,  # a cell that collapsed is a result
+        )  # fmt: skip
+
+    def test_cell(self, cell: AblationCell, model: Path) -> Evaluation:
+        """What a model is worth on the other study, or on the test side of training's split."""
+        items = None
+        if self.test is None:
+            study, one_pass = open_study(self.study), self.train_settings(cell)
+            shares = (one_pass.train, one_pass.validation, one_pass.test)
+            split = split_items(study, item_prompts(study), study.ids("prompts"), shares, seed=one_pass.split_seed)
+            sides = zip(study.ids("items").to_pylist(), split.of_item)
+            items = tuple(id for id, side in sides if SPLITS[side] == "test")
+        request = ScoreQuestion(models=[model], against=self.against, items=items)
+        settings = ScoreEvaluationSettings(draws=max(self.draws, 100), seed=cell.seed)
+        return evaluate_scores(self.test or self.study, request, settings)
+
 
 def ablate(
     fixed: Ablation,
@@ -177,13 +223,21 @@ def ablate(
     cells = make_cells(settings)
     _check(fixed, cells)
     _same_run(fixed, out)
-    makers = (label or _labeller(fixed), train or _trainer(fixed), test or _tester(fixed))
-    done = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
-    figures, tested = [CellFigures.parse(one["figures"], where=CELL) for one in done], done[0]
+    makers = (label or fixed.label_cell, train or fixed.train_cell, test or fixed.test_cell)
+    records = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
+    figures, tested = [CellFigures.parse(record["figures"], where=CELL) for record in records], records[0]
+    study = open_study(fixed.study)
+    factors = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
+    signature = Signature(
+        method="distill ablate",
+        data=study.hash[:12],
+        revision=study.revision,
+        settings={"vlm": Path(fixed.vlm).name, **factors, **{k: str(v) for k, v in fixed.training.items()}},
+    )
     return AblateReport(
-        study=open_study(fixed.study).name, test=tested["test"], simulated=tested["simulated"],
+        study=study.name, test=tested["test"], simulated=tested["simulated"],
         target=tested["target"], items=tested["items"], level=settings.level, rows=ablate_rows(figures, settings),
-        cells=tuple(figures), policies=POLICIES, signature_line=str(_signature(fixed, settings)),
+        cells=tuple(figures), policies=POLICIES, signature_line=str(signature),
     )  # fmt: skip
 
 
@@ -193,8 +247,15 @@ def _run_cell(
     """What the cell gave, from its file or by doing it."""
     folder = out / "cells" / cell.name("source", "pool", "opponents", "category", "weigh", "seed")
     file = folder / CELL
+    record: dict[str, Any]
     if file.is_file():
-        return _read_cell(file)
+        try:
+            record = json.loads(file.read_text(encoding="utf-8"))
+            CellFigures.parse(record["figures"], where=str(file))
+        except (ValueError, KeyError, TypeError):
+            needed, remedy = "a finished cell is needed", "remove it: the cell runs again"
+            raise BadFile(needed, found="another file", where=str(file), remedy=remedy) from None
+        return record
     label, train, test = makers
     labels = out / "labels" / cell.name("source", "pool", "opponents", "category", "seed")
     if not labels.is_dir():
@@ -204,35 +265,22 @@ def _run_cell(
     progress(f"cell {place}: training")
     train(cell, labels, folder / "model")
     progress(f"cell {place}: test")
-    made = _cell_record(cell, test(cell, folder / "model"), read_label_card(labels).calls_made)
-    write_json(file, made)
-    return made
-
-
-def _cell_record(cell: AblationCell, found: ScoreEvaluation, calls: int) -> dict[str, Any]:
-    target = found.targets[0]
-    one = target.scorers[0]
-    overall = one.overall
-    value = {name: None if (f := getattr(overall, name)) is None else f.value
-             for name in ("srcc", "plcc", "mae", "spread", "shift")}  # fmt: skip
+    evaluation = test(cell, folder / "model")
+    target = evaluation.targets[0]
+    scorer = target.scorers[0]
+    overall = scorer.overall
+    values = {name: None if (f := getattr(overall, name)) is None else f.value
+              for name in ("srcc", "plcc", "mae", "spread", "shift")}  # fmt: skip
     figures = CellFigures(
-        cell=cell, **value, scale=one.scale, scored=overall.scored, wanted=overall.wanted, calls=calls
-    )
-    return {
-        "figures": figures.model_dump(mode="json"), "test": found.study, "simulated": found.simulated,
+        cell=cell, **values, scale=scorer.scale, scored=overall.scored, wanted=overall.wanted,
+        calls=read_label_card(labels).calls_made,
+    )  # fmt: skip
+    record = {
+        "figures": figures.model_dump(mode="json"), "test": evaluation.study, "simulated": evaluation.simulated,
         "target": target.name, "items": target.items,
     }  # fmt: skip
-
-
-def _read_cell(file: Path) -> dict[str, Any]:
-    try:
-        found: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
-        CellFigures.parse(found["figures"], where=str(file))
-    except (ValueError, KeyError, TypeError):
-        raise BadFile(
-            "a finished cell is needed", found="another file", where=str(file), remedy="remove it: the cell runs again"
-        ) from None
-    return found
+    write_json(file, record)
+    return record
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
@@ -241,34 +289,33 @@ def _read_cell(file: Path) -> dict[str, Any]:
 def _check(fixed: Ablation, cells: Sequence[AblationCell]) -> None:
     """Everything that settings alone can get wrong, before anything is spent."""
     for cell in cells:
-        _label_settings(fixed, cell)
-        _train_settings(fixed, cell)
-    known = {item.category for item in open_study(fixed.study).nouns("items")}
+        fixed.label_settings(cell)
+        fixed.train_settings(cell)
+    categories = {item.category for item in open_study(fixed.study).nouns("items")}
     for category in {cell.category for cell in cells if cell.category}:
-        if category not in known:
+        if category not in categories:
             raise BadValue(
                 "a category of the study is needed",
                 found=repr(category),
-                remedy="one of " + ", ".join(sorted(one for one in known if one)),
+                remedy="one of " + ", ".join(sorted(name for name in categories if name)),
             )
-
-
-def _label_settings(fixed: Ablation, cell: AblationCell) -> DistillLabelSettings:
-    own = {"source": cell.source, "pool": cell.pool, "opponents": cell.opponents, "category": cell.category or None}
-    return DistillLabelSettings.parse({**fixed.labels, **own, "seed": cell.seed}, where="settings of labels")
-
-
-def _train_settings(fixed: Ablation, cell: AblationCell) -> DistillSettings:
-    own = {"weigh": cell.weigh, "seed": cell.seed}
-    return DistillSettings.parse({**fixed.training, **own}, where="settings of training")
 
 
 def _same_run(fixed: Ablation, out: Path) -> None:
     """A folder holds cells of one ablation: what all cells share may not change under them."""
-    told = json.loads(json.dumps(_shared_settings(fixed), default=str))
+    record = {
+        "study": open_study(fixed.study).hash,
+        "vlm": fixed.vlm,
+        "judge": fixed.named.model_dump(mode="json"),
+        "test": None if fixed.test is None else open_study(fixed.test).hash,
+        "against": list(fixed.against),
+        "labels": dict(fixed.labels),
+        "training": dict(fixed.training),
+    }
+    shared = json.loads(json.dumps(record, default=str))
     file = out / PLAN
     if file.is_file():
-        if json.loads(file.read_text(encoding="utf-8")) != told:
+        if json.loads(file.read_text(encoding="utf-8")) != shared:
             raise InputError(
                 "a folder of this ablation is needed",
                 found="cells of another study, VLM, judge or settings",
@@ -279,74 +326,10 @@ def _same_run(fixed: Ablation, out: Path) -> None:
     if out.is_dir() and any(out.iterdir()):
         raise BadFile("a new folder is needed for an ablation", found="something else", where=str(out))
     out.mkdir(parents=True, exist_ok=True)
-    write_json(file, told)
+    write_json(file, shared)
 
 
-def _shared_settings(fixed: Ablation) -> dict[str, Any]:
-    return {
-        "study": open_study(fixed.study).hash, "vlm": fixed.vlm, "judge": fixed.named.model_dump(mode="json"),
-        "test": None if fixed.test is None else open_study(fixed.test).hash, "against": list(fixed.against),
-        "labels": dict(fixed.labels), "training": dict(fixed.training),
-    }  # fmt: skip
-
-
-def _signature(fixed: Ablation, settings: AblateSettings) -> Signature:
-    study = open_study(fixed.study)
-    told = {name: ",".join(map(str, value)) if isinstance(value, tuple) else value for name, value in settings}
-    return Signature(
-        method="distill ablate", data=study.hash[:12], revision=study.revision,
-        settings={"vlm": Path(fixed.vlm).name, **told, **{k: str(v) for k, v in fixed.training.items()}},
-    )  # fmt: skip
-
-
-# -- what a cell does --------------------------------------------------------------------------------------------------
-
-
-def _labeller(fixed: Ablation) -> Label:
-    def label(cell: AblationCell, place: Path) -> None:
-        study = open_study(fixed.study)
-        plan = plan_labels(study, fixed.study, fixed.named, _label_settings(fixed, cell))
-        with open_judge(fixed.named, study, fixed.study) as vlm:
-            write_labels(plan, vlm, place)
-
-    return label
-
-
-def _trainer(fixed: Ablation) -> Train:
-    def train(cell: AblationCell, labels: Path, place: Path) -> None:
-        training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
-        training.distill_study(
-            fixed.study, labels, fixed.vlm, place, _train_settings(fixed, cell), resume=True,
-            keep_anyway=True,  # a cell that collapsed is a result
-        )  # fmt: skip
-
-    return train
-
-
-def _tester(fixed: Ablation) -> Test:
-    def test(cell: AblationCell, model: Path) -> ScoreEvaluation:
-        items = None if fixed.test is not None else _test_side(fixed, cell)
-        asked = ScoreQuestion(models=[model], against=fixed.against, items=items)
-        settings = ScoreEvaluationSettings(draws=max(fixed.draws, 100), seed=cell.seed)
-        return evaluate_scores(fixed.test or fixed.study, asked, settings)
-
-    return test
-
-
-def _test_side(fixed: Ablation, cell: AblationCell) -> tuple[str, ...]:
-    """Items of the study on the test side of training's split: the same for every cell."""
-    study: Study = open_study(fixed.study)
-    one = _train_settings(fixed, cell)
-    split = split_items(
-        study, item_prompts(study), study.ids("prompts"), (one.train, one.validation, one.test), seed=one.split_seed
-    )
-    ids = study.ids("items").to_pylist()
-    return tuple(id for id, side in zip(ids, split.of_item) if SPLITS[side] == "test")
-
-
-# --------------------------------------------------------------------------------------------------
-# The HTML of `salon distill ablate`, composed from its AblateReport alone: it prints numbers and computes none.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 
 def ablation_page(report: AblateReport) -> Page:
@@ -364,7 +347,8 @@ def ablation_page(report: AblateReport) -> Page:
         kicker=f"Salon distill ablate · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
         cards=[
-            Card("Reference", _figure(reference.srcc), "SRCC, mean over seeds"),
+            Card("Reference", "–" if reference.srcc is None else estimate_value(reference.srcc, None, 3),
+                 "SRCC, mean over seeds"),
             Card("Test items", fixed(report.items, 0), f"against {brief(report.target, 60)}"),
             Card("Seeds", fixed(reference.seeds, 0), "of every cell"),
             Card("Label calls", fixed(reference.calls, 0), "of the reference, one seed"),
@@ -373,10 +357,6 @@ def ablation_page(report: AblateReport) -> Page:
         notes=[Markup("Intervals in brackets are at the {} level, over seeds.").format(level_words(here))],
         signature=one_way(report.signature_line),
     )  # fmt: skip
-
-
-def _figure(figure: object) -> Markup | str:
-    return "–" if figure is None else estimate_value(figure, None, 3)
 
 
 def _label(row: AblateRow) -> str:
@@ -397,13 +377,13 @@ def _order_section(report: AblateReport) -> Section:
         Column("calls", "Label calls", "count"), Column("seeds", "Seeds", "count"),
         Column("failed", "Failed", "count", None, "Seeds whose scorer gave no order"),
     ]  # fmt: skip
-    told = [
+    table_rows = [
         {"name": _label(row), **{column.path: getattr(row, column.path) for column in columns[1:]}}
         for row in report.rows
     ]
     reference = Prose.of("Reference: {settings}.", settings=report.rows[0].value)
     return Section(
-        "By setting", [*blocks, reference, Table(columns, told, label="By setting")], "One change at a time."
+        "By setting", [*blocks, reference, Table(columns, table_rows, label="By setting")], "One change at a time."
     )
 
 
@@ -411,13 +391,13 @@ def _difference_section(report: AblateReport) -> Section | None:
     rows = [row for row in report.rows if row.difference is not None]
     if not rows:
         return None
-    drawn = [(_label(row), row.difference.value, row.difference.low, row.difference.high, "") for row in rows
+    intervals = [(_label(row), row.difference.value, row.difference.low, row.difference.high, "") for row in rows
              if row.difference]  # fmt: skip
-    chart = charts.dot_intervals(drawn, 0.0, title="SRCC less the reference's", x_label="SRCC, difference",
+    chart = charts.dot_intervals(intervals, 0.0, title="SRCC less the reference's", x_label="SRCC, difference",
                                  null_label="reference", sort=False)  # fmt: skip
     columns = [Column("name", "Setting"), Column("difference", "SRCC less the reference's", "estimate", 3)]
-    told = [{"name": _label(row), "difference": row.difference} for row in rows]
-    return Section("Against the reference", [Chart(chart), Table(columns, told, label="Differences")],
+    table_rows = [{"name": _label(row), "difference": row.difference} for row in rows]
+    return Section("Against the reference", [Chart(chart), Table(columns, table_rows, label="Differences")],
                    "Seed by seed: is it the setting, or luck?")  # fmt: skip
 
 
@@ -429,10 +409,10 @@ def _cell_section(report: AblateReport) -> Section:
         Column("scale", "Scale"), Column("scored", "Scored", "count"),
     ]  # fmt: skip
     rows = []
-    for one in report.cells:
-        own = {name: getattr(one.cell, name) for name in ("weigh", "pool", "opponents", "source", "seed")}
-        rest = {name: getattr(one, name) for name in ("srcc", "plcc", "mae", "scale", "scored")}
-        rows.append({**own, "category": Cell(one.cell.category or "all"), **rest})
+    for figures in report.cells:
+        own = {name: getattr(figures.cell, name) for name in ("weigh", "pool", "opponents", "source", "seed")}
+        rest = {name: getattr(figures, name) for name in ("srcc", "plcc", "mae", "scale", "scored")}
+        rows.append({**own, "category": Cell(figures.cell.category or "all"), **rest})
     table = Table(columns, rows, label="Every training")
     words = Prose("\n\n".join(report.policies))
     return Section("Every training", [Details("All cells", [table], open=len(rows) <= 12), words], "Nothing left out.")

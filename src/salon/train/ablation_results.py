@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from typing import Any, Final, Literal
 
 from pydantic import Field
@@ -52,8 +53,8 @@ class AblationCell(Noun):
 
     def name(self, *parts: str) -> str:
         """A folder name from these settings."""
-        told = [f"{part}-{_folder_name(getattr(self, part))}" for part in parts]
-        return "_".join(told)
+        values = {part: re.sub(r"[^\w.-]|_", "-", str(getattr(self, part))) or "all" for part in parts}
+        return "_".join(f"{part}-{value}" for part, value in values.items())
 
 
 class CellFigures(Noun):
@@ -102,7 +103,3 @@ class AblateReport(Noun):
     cells: tuple[CellFigures, ...] = Field(description="Every experiment.")
     policies: tuple[str, ...] = Field(description="What the intervals cover, and what is missing.")
     signature_line: str = Field(description="What reproduces it.")
-
-
-def _folder_name(value: object) -> str:
-    return "".join(letter if letter.isalnum() or letter in "-." else "-" for letter in str(value)) or "all"

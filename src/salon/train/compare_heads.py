@@ -2,13 +2,21 @@
 
 All rows have the same labels, split, width, rate and seeds. What varies is what a head is given: one picture or two,
 with the criterion before the prompt or without; and in the last row whether the encoder may change. Accuracy is on the
-validation pairs, by how the panel split, averaged over seeds; intervals draw whole prompts again.
+validation pairs, by how the panel split, averaged over seeds; intervals resample whole prompts.
+
+Adapters on a CLIP or SigLIP are learned with scalar heads from pairs:
+
+    score of picture i under text t and criterion c     f_c = w_c . [t, i, t * i, |t - i|] + b_c
+    log-odds that a is better than b                    z = tau (f_c(a) - f_c(b)),  tau learned
+    loss                                                cross-entropy of s(z) against the share of votes
+
+W of every linear layer of both towers stays; W + (alpha / r) B A is used. After each pass the loss of the validation
+pairs is read, and the adapters of the best pass are merged into the weights. The result is an encoder like any other:
+heads are then trained on its vectors as on those of a frozen one.
 """
 
 from __future__ import annotations
 
-import copy
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -16,7 +24,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.compute as pc
 from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
@@ -31,7 +38,7 @@ from salon.stats.result import Estimate
 from salon.store.atomic_files import write_json
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
-from salon.train.head_data import EncodedStudy
+from salon.train.head_data import EncodedStudy, split_rows
 from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
 from salon.train.train_heads import PreparedStudy, prepare_study
@@ -115,9 +122,11 @@ def compare_heads(
     for name, form, conditioned in FORMS:
         progress(name)
         chosen = plain.model_copy(update={"form": form, "conditioned": conditioned})
-        rows.append(table.row(name, [_accuracy(prepared[conditioned], one) for one in _with_seeds(chosen, compare)]))
+        rows.append(
+            table.row(name, [_accuracy(prepared[conditioned], seeded) for seeded in _with_seeds(chosen, compare)])
+        )
     progress(LORA)
-    last, told = _lora_row(table, prepared[False], folder, plain, compare, progress)
+    last, lora_notes = _lora_row(table, prepared[False], folder, plain, compare, progress)
     report = HeadComparison(
         study=study.name,
         simulated=study.simulated,
@@ -129,7 +138,7 @@ def compare_heads(
         notes=(
             "accuracy on validation pairs, by which the best state of each training was chosen: it leans upwards",
             "pairs without a majority are left out; intervals draw prompts again, over the mean of the seeds",
-            *told,
+            *lora_notes,
             *prepared[False].notes,
         ),
         signature=Signature(
@@ -151,27 +160,23 @@ def _accuracy(prepared: PreparedStudy, settings: HeadSettings) -> Floats:
     """1, 1/2 or 0 for each validation pair, NaN without a majority, of heads trained by these settings."""
     data = prepared.data(settings)
     logits = pair_logits(train_heads(data, settings).network.cpu(), data, data.validation)
-    return hits(logits, _validation(prepared).column("share").to_numpy())
-
-
-def _validation(prepared: PreparedStudy) -> pa.Table:
-    return prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    return hits(logits, split_rows(prepared.labels, "validation").column("share").to_numpy())
 
 
 class _ValidationPairs:
     """The validation pairs that all rows are held against."""
 
     def __init__(self, prepared: PreparedStudy) -> None:
-        pairs = _validation(prepared)
+        pairs = split_rows(prepared.labels, "validation")
         self.bucket = np.array(pairs.column("bucket").cast(pa.string()).to_pylist(), object)
         self.prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1]
         share = pairs.column("share").to_numpy()
         self.decided = share != 0.5
         self.panel = np.where(self.decided, np.maximum(share, 1 - share), np.nan)
 
-    def row(self, name: str, found: Sequence[Floats]) -> HeadComparisonRow:
+    def row(self, name: str, by_seed: Sequence[Floats]) -> HeadComparisonRow:
         """One row from what each seed's heads got right."""
-        right = np.mean(found, axis=0)
+        right = np.mean(by_seed, axis=0)
         return HeadComparisonRow(
             name=name,
             accuracy=self._figure(right, self.decided),
@@ -180,7 +185,7 @@ class _ValidationPairs:
                 for split in self._splits()
                 if (rows := self.decided & (self.bucket == split)).any()
             ),
-            by_seed=tuple(float(one[self.decided].mean()) for one in found),
+            by_seed=tuple(float(seed_accuracy[self.decided].mean()) for seed_accuracy in by_seed),
         )
 
     def _splits(self) -> list[str]:
@@ -210,25 +215,24 @@ def _lora_row(
     encoder = prepared.encoder
     if compare.lora == "off":
         return HeadComparisonRow(name=LORA, accuracy=None, reason="left out with --lora off"), []
-    if not hasattr(encoder, "with_network"):
+    if not isinstance(encoder, ClipEncoder):
         why = f"{encoder.name} has no weights to adapt here: name a CLIP or SigLIP with --encoder clip:FOLDER"
         return HeadComparisonRow(name=LORA, accuracy=None, reason=why), []
-    tuning = importlib.import_module("salon.train.compare_heads")  # transformers and peft come with it
     images = {item.id: item.image or "" for item in prepared.study.nouns("items")}
     paths = {item: folder / images[item] for item in prepared.encoded.items}
-    found, told = [], []
-    for one in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
-        lora = tuning.LoraEncoderSettings(
+    accuracies, notes = [], []
+    for seeded in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
+        lora = LoraEncoderSettings(
             rank=compare.lora_rank, alpha=2.0 * compare.lora_rank, rate=compare.lora_rate, passes=compare.lora_passes,
-            seed=one.seed,
+            seed=seeded.seed,
         )  # fmt: skip
-        tuned = tuning.tune_encoder(
+        tuned = tune_encoder(
             encoder, prepared.labels, paths, lora, lambda number, loss: progress(f"{LORA}, pass {number}: {loss:.3f}")
         )
-        shown = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
-        told.append(f"adapters, seed {one.seed}: validation loss {shown} by pass; pass {tuned.best_pass} kept")
-        found.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), one))
-    return table.row(LORA, found), told
+        loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
+        notes.append(f"adapters, seed {seeded.seed}: validation loss {loss_texts} by pass; pass {tuned.best_pass} kept")
+        accuracies.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), seeded))
+    return table.row(LORA, accuracies), notes
 
 
 def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Path]) -> PreparedStudy:
@@ -236,10 +240,7 @@ def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Pa
     vectors = [np.empty((0, encoder.text_width), np.float32)]
     items = list(prepared.encoded.items)
     for start in range(0, len(items), 8):
-        pictures = []
-        for item in items[start : start + 8]:
-            with Image.open(paths[item]) as image:
-                pictures.append(image.convert("RGB"))
+        pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
         vectors.append(encoder.pictures(pictures, "image"))
     encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
@@ -248,17 +249,7 @@ def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Pa
     return replace(prepared, encoder=encoder, encoded=encoded)
 
 
-# --------------------------------------------------------------------------------------------------
-# Low-rank adapters on a CLIP or SigLIP, learned with scalar heads from pairs: the encoder is no longer frozen.
-#
-#     score of picture i under text t and criterion c     f_c = w_c . [t, i, t * i, |t - i|] + b_c
-#     log-odds that a is better than b                    z = tau (f_c(a) - f_c(b)),  tau learned
-#     loss                                                cross-entropy of s(z) against the share of votes
-#
-# W of every linear layer of both towers stays; W + (alpha / r) B A is used. After each pass the loss of the validation
-# pairs is read, and the adapters of the best pass are worked into the weights. What comes back is an encoder like any
-# other: heads are then trained on its vectors as on those of a frozen one.
-# --------------------------------------------------------------------------------------------------
+# -- adapters on an encoder --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -305,14 +296,15 @@ def tune_encoder(
     on_pass: Callable[[int, float], None] = lambda number, loss: None,
 ) -> TunedEncoder:
     """Learn adapters from the training pairs of `labels`, whose pictures are at `paths`."""
-    training, validation = (_pairs(labels, split) for split in ("train", "validation"))
+    columns = ["criterion", "item_a", "item_b", "text", "share"]
+    training, validation = (split_rows(labels, split).select(columns).to_pylist() for split in ("train", "validation"))
     criteria = {name: n for n, name in enumerate(dict.fromkeys(labels.column("criterion").to_pylist()))}
     rng = np.random.default_rng(settings.seed)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(settings.seed)
         network = add_encoder_lora(encoder.network_copy(), rank=settings.rank, alpha=settings.alpha)
         scores = _Scores(encoder.text_width, len(criteria)).to(encoder.device)
-        learned = [one for one in (*network.parameters(), *scores.parameters()) if one.requires_grad]
+        learned = [parameter for parameter in (*network.parameters(), *scores.parameters()) if parameter.requires_grad]
         optimizer = torch.optim.AdamW(learned, lr=settings.rate)
         tuned = encoder.with_network(network, f"lora {settings}")
         losses: list[float] = []
@@ -332,21 +324,19 @@ def tune_encoder(
             if not np.isfinite(losses[-1]):
                 break
             if losses[-1] <= min(losses):
-                best = {name: one.detach().clone() for name, one in network.state_dict().items() if "lora_" in name}
+                best = {
+                    name: parameter.detach().clone()
+                    for name, parameter in network.state_dict().items()
+                    if "lora_" in name
+                }
         if not best:
             raise NotConverged("a loss that is a number is needed", found=losses[0], remedy="a lower --lora-rate")
         network.load_state_dict(best, strict=False)
         network.eval()
-        done = int(np.nanargmin(losses)) + 1
+        best_pass = int(np.nanargmin(losses)) + 1
         return TunedEncoder(
-            encoder.with_network(merge_lora(network), f"lora {settings} pass {done}"), tuple(losses), done
+            encoder.with_network(merge_lora(network), f"lora {settings} pass {best_pass}"), tuple(losses), best_pass
         )
-
-
-def _pairs(labels: pa.Table, split: str) -> list[dict[str, Any]]:
-    rows = labels.filter(pc.equal(labels.column("split").cast(pa.string()), split))
-    result: list[dict[str, Any]] = rows.select(["criterion", "item_a", "item_b", "text", "share"]).to_pylist()
-    return result
 
 
 def _loss(
@@ -365,7 +355,7 @@ def _loss(
     words = normalize(encoder.text_features([text if text.strip() else "." for text in texts]), dim=-1)
     there = torch.tensor([bool(text.strip()) for text in texts], device=words.device)
     words = words * there[:, None]  # as the encoder has it: a text without a word is a row of zeros
-    place, line = ({one: n for n, one in enumerate(found)} for found in (items, texts))
+    place, line = ({key: n for n, key in enumerate(keys)} for keys in (items, texts))
     text = words[[line[row["text"] or ""] for row in rows]]
     sides = [("item_b", "item_a") if flip else ("item_a", "item_b") for flip in turned]
     criterion = torch.tensor([criteria[row["criterion"]] for row in rows], device=words.device)
@@ -395,4 +385,4 @@ def _mean_loss(
 
 def _open_image(path: Path) -> Image.Image:
     with Image.open(path) as image:
-        return copy.copy(image.convert("RGB"))
+        return image.convert("RGB").copy()

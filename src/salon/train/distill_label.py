@@ -1,4 +1,4 @@
-"""Labels for items that nobody judged, from a VLM's own answers: what is asked, what it comes to, the folder LABELS.
+"""Labels for items that nobody judged, from a VLM's own answers: the plan, its number of calls, the folder LABELS.
 
     plan = plan_labels(study, folder, named, settings)       everything checked, the number of calls known
     with named_vlm(named, study, folder) as vlm:
@@ -95,17 +95,17 @@ class LabelForecast:
 def plan_labels(
     study: Study,
     folder: Path,
-    named: JudgeSpec,
+    judge: JudgeSpec,
     settings: DistillLabelSettings,
     step: Callable[[str], None] = lambda item: None,
 ) -> LabelPlan:
-    """Everything that can be wrong is found here, before anything is spent. `step` hears of every picture."""
-    named.check()
+    """Everything that can be wrong is found here, before anything is spent. `step` is called for every picture."""
+    judge.check()
     for id in settings.criterion:
         study.criterion(id)
     low, high = settings.scale(study)
     items = _select_items(study, settings)
-    broken = broken_pictures(study, folder, items, step) if named.looks else {}
+    broken = broken_pictures(study, folder, items, step) if judge.looks else {}
     if broken and settings.broken == "refuse":
         raise broken_pictures_error(broken)
     whole = tuple(item for item in items if item not in broken)
@@ -117,7 +117,7 @@ def plan_labels(
     )
     if repeats and settings.temperature == 0:
         raise BadValue("answers to one question asked several times need a temperature above 0", found="temperature 0")
-    asking = asking_plan(study, folder, named, settings, whole, repeats=repeats)
+    asking = asking_plan(study, folder, judge, settings, whole, repeats=repeats)
     return LabelPlan(study, folder, settings, whole, broken, budget, low, high, asking)
 
 
@@ -125,8 +125,8 @@ def forecast_labels(plan: LabelPlan, vlm: Vlm) -> LabelForecast:
     """Calls, and what they may cost by the price list; nothing is sent."""
     if not isinstance(vlm, OpenAIChat):
         return LabelForecast(plan.budget.calls, 0, None)
-    found = vlm.forecast(label_conversations(plan, vlm))
-    return LabelForecast(plan.budget.calls, found.stored, found.cost)
+    forecast = vlm.forecast(label_conversations(plan, vlm))
+    return LabelForecast(plan.budget.calls, forecast.stored, forecast.cost)
 
 
 def label_conversations(plan: LabelPlan, vlm: Vlm) -> Iterator[Conversation]:
@@ -158,10 +158,23 @@ def write_labels(
     """Ask, score and write the folder `output`; what is there of other settings is only replaced with `overwrite`."""
     check_labels_target(plan, vlm, output, overwrite=overwrite)
     asker = Asker(plan.asking, vlm, plan.items, watch or _ignore_progress, plan.budget.calls, role=plan.settings.role)
-    made = SOURCE_LABELS[plan.settings.source](asker, plan.settings, plan.budget, plan.low, plan.high)
-    card = _card(plan, vlm, made, asker.tally)
-    scores = _with_broken_items(plan, made, card)
-    tables = {ANSWERS: made.answers} if isinstance(made.answers, pa.Table) else {}
+    labels = SOURCE_LABELS[plan.settings.source](asker, plan.settings, plan.budget, plan.low, plan.high)
+    card = _card(plan, vlm, labels, asker.tally)
+    more, criteria = len(plan.broken), len(plan.asking.criteria)
+    empty = np.full((more, criteria), np.nan)
+    scores = PseudoScores(
+        items=(*plan.items, *plan.broken),
+        criteria=plan.asking.criteria,
+        values=np.concatenate([labels.values, empty]),
+        sd=np.concatenate([labels.sd, empty]),
+        low=plan.low,
+        high=plan.high,
+        source=plan.settings.source,
+        pairs=labels.pairs,
+        card=card,
+        n=np.concatenate([labels.n, np.zeros((more, criteria), np.int64)]),
+    )
+    tables = {ANSWERS: labels.answers} if isinstance(labels.answers, pa.Table) else {}
     with written_inside(output):
         check_labels_target(plan, vlm, output, overwrite=overwrite)  # again: other labels may have come meanwhile
         write_pseudo_scores(output, scores, card=card, tables=tables)
@@ -195,20 +208,20 @@ def check_labels_target(plan: LabelPlan, vlm: Vlm, output: Path, *, overwrite: b
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _ignore_progress(done: int, wanted: int) -> None:
+def _ignore_progress(completed: int, total: int) -> None:
     """Nobody watches."""
 
 
 def _select_items(study: Study, settings: DistillLabelSettings) -> tuple[str, ...]:
     """Items to label, all on one scale."""
-    found, groups = [], set()
+    items, groups = [], set()
     for item, group in zip(study.nouns("items"), study.item_groups.tolist()):
         if settings.category in (None, item.category):
-            found.append(item.id)
+            items.append(item.id)
             groups.add(group)
-    if len(found) < 2:
+    if len(items) < 2:
         among = "" if settings.category is None else f" in category {settings.category!r}"
-        raise TooFew("labels need at least 2 items", found=f"{len(found)}{among}", where=f"study {study.name!r}")
+        raise TooFew("labels need at least 2 items", found=f"{len(items)}{among}", where=f"study {study.name!r}")
     if len(groups) > 1 and settings.source != "pointwise" and not settings.across:
         raise BadValue(
             "labels need items that may all be compared with each other: they share one scale",
@@ -216,22 +229,31 @@ def _select_items(study: Study, settings: DistillLabelSettings) -> tuple[str, ..
             where=f"study {study.name!r}",
             remedy="--across compares items of different groups too; --category takes one category",
         )
-    return tuple(found)
+    return tuple(items)
 
 
 def _settings(plan: LabelPlan) -> dict[str, Any]:
-    told = plan.settings.model_dump(mode="json", exclude={"role"} if plan.settings.role is None else None)
-    return told | {"texts": plan.texts, "broken_items": len(plan.broken), "calls": plan.budget.calls}
+    record = plan.settings.model_dump(mode="json", exclude={"role"} if plan.settings.role is None else None)
+    return record | {"texts": plan.texts, "broken_items": len(plan.broken), "calls": plan.budget.calls}
 
 
-def _card(plan: LabelPlan, vlm: Vlm, made: ItemLabels, tally: CallTally) -> LabelCard:
-    labelled = np.isfinite(made.values).any(axis=1) if made.pairs is None else (made.n > 0).any(axis=1)
+def _card(plan: LabelPlan, vlm: Vlm, labels: ItemLabels, tally: CallTally) -> LabelCard:
+    labelled = np.isfinite(labels.values).any(axis=1) if labels.pairs is None else (labels.n > 0).any(axis=1)
     left_out = [f"{len(plan.broken):,} items were left out: their pictures cannot be read."] if plan.broken else []
     failed = sum(tally.failed.values())
     if failed:
         left_out.append(f"{failed:,} calls got no reply; the same command again asks them again.")
-    if made.dead:
-        left_out.append(f"{len(made.dead):,} items stayed without any answer and have no label.")
+    if labels.dead:
+        left_out.append(f"{len(labels.dead):,} items stayed without any answer and have no label.")
+    changed = plan.settings.model_dump(exclude={"seed", "source"}, exclude_defaults=True)
+    plain = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in changed.items()}
+    signature = Signature(
+        method=f"distill-label-{plan.settings.source}[{vlm.signature}]",
+        data=plan.study.hash[:12],
+        revision=plan.study.revision,
+        settings=plain | {"texts": plan.texts},
+        seed=plan.settings.seed,
+    )
     return LabelCard(
         source=plan.settings.source,
         items=len(plan.items) + len(plan.broken),
@@ -243,8 +265,8 @@ def _card(plan: LabelPlan, vlm: Vlm, made: ItemLabels, tally: CallTally) -> Labe
         calls_made=tally.calls,
         calls_failed=failed,
         unread=tally.unread,
-        dead=(*plan.broken, *made.dead),
-        ties=made.ties,
+        dead=(*plan.broken, *labels.dead),
+        ties=labels.ties,
         cost=tally.cost,
         settings=_settings(plan),
         study=plan.study.name,
@@ -252,37 +274,7 @@ def _card(plan: LabelPlan, vlm: Vlm, made: ItemLabels, tally: CallTally) -> Labe
         judge=vlm.name,
         judge_signature=str(vlm.signature),
         simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
-        policies=made.policies,
-        warnings=(*left_out, *made.warnings),
-        signature=str(_signature(plan, vlm)),
-    )
-
-
-def _signature(plan: LabelPlan, vlm: Vlm) -> Signature:
-    told = plan.settings.model_dump(exclude={"seed", "source"}, exclude_defaults=True)
-    plain = {name: ",".join(value) if isinstance(value, tuple) else value for name, value in told.items()}
-    return Signature(
-        method=f"distill-label-{plan.settings.source}[{vlm.signature}]",
-        data=plan.study.hash[:12],
-        revision=plan.study.revision,
-        settings=plain | {"texts": plan.texts},
-        seed=plan.settings.seed,
-    )
-
-
-def _with_broken_items(plan: LabelPlan, made: ItemLabels, card: LabelCard) -> PseudoScores:
-    """With empty rows for the items that were left out."""
-    more, criteria = len(plan.broken), len(plan.asking.criteria)
-    empty = np.full((more, criteria), np.nan)
-    return PseudoScores(
-        items=(*plan.items, *plan.broken),
-        criteria=plan.asking.criteria,
-        values=np.concatenate([made.values, empty]),
-        sd=np.concatenate([made.sd, empty]),
-        low=plan.low,
-        high=plan.high,
-        source=plan.settings.source,
-        pairs=made.pairs,
-        card=card,
-        n=np.concatenate([made.n, np.zeros((more, criteria), np.int64)]),
+        policies=labels.policies,
+        warnings=(*left_out, *labels.warnings),
+        signature=str(signature),
     )

@@ -1,4 +1,4 @@
-"""What `salon distill label` can be told, and how many calls that makes: exact, before anything is asked."""
+"""Settings of `salon distill label`, and the exact number of calls they make, known before anything is asked."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class DistillLabelSettings(Noun):
 
     @field_validator("role")
     @classmethod
-    def _role_by_name(cls, given: str | None) -> str | None:
-        return None if given is None else role_sentence(given)
+    def _role_by_name(cls, role: str | None) -> str | None:
+        return None if role is None else role_sentence(role)
 
     @model_validator(mode="after")
     def _is_possible(self) -> DistillLabelSettings:
@@ -103,14 +103,14 @@ class DistillLabelSettings(Noun):
         """Those named, or all; no items are compared by a flag unless it is named."""
         if self.source == "pointwise" and not self.criterion:
             return study.criteria
-        asked = study.ranking_criteria(self.criterion) or range(len(study.criteria))
-        return tuple(study.criteria[number] for number in asked)
+        numbers = study.ranking_criteria(self.criterion) or range(len(study.criteria))
+        return tuple(study.criteria[number] for number in numbers)
 
     def scale(self, study: Study) -> tuple[float, float]:
         """The scale of the labels: given, or that of all criteria asked, or 1 to 5."""
-        asked = self.criteria(study)
-        known = {(one.scale.low, one.scale.high) for one in asked if one.scale is not None}
-        own = known.pop() if len(known) == 1 else (LOW, HIGH)
+        criteria = self.criteria(study)
+        scales = {(criterion.scale.low, criterion.scale.high) for criterion in criteria if criterion.scale is not None}
+        own = scales.pop() if len(scales) == 1 else (LOW, HIGH)
         low, high = own[0] if self.low is None else self.low, own[1] if self.high is None else self.high
         if not low < high:
             raise BadValue("--low must lie below --high", found=f"{low:g} and {high:g}")
@@ -146,9 +146,34 @@ def plan_budget(items: int, settings: DistillLabelSettings) -> LabelBudget:
     """What `settings` ask about so many items; BadValue where --max-calls is too few for anything."""
     if items < 2:
         raise TooFew("labels need at least 2 items that may be compared", found=items)
-    return {"bridge": _bridge, "majority": _majority, "pointwise": _pointwise, "elo": _elo}[settings.source](
-        items, settings
-    )
+    most, orders, all_pairs = settings.max_calls, settings.orders, items * (items - 1) // 2
+    if settings.source == "bridge":
+        pool, opponents = min(settings.pool, items), min(settings.opponents, settings.pool, items)
+        if most is not None:
+            while pool > 2 and pool * (pool - 1) // 2 + (items - pool) > most // orders:
+                pool -= 1
+            left = most // orders - pool * (pool - 1) // 2
+            if left < items - pool:
+                raise _too_few(settings, (items - 1) * orders, "a pool of 2 and one opponent for every other item")
+            opponents = min(pool, left // (items - pool)) if items > pool else 1
+        opponents = min(opponents, pool)
+        calls = planned_calls(items, BridgeSettings(pool=pool, opponents=opponents)) * orders
+        return LabelBudget(items, calls, pool=pool, opponents=opponents, each=orders)
+    if settings.source == "majority":
+        pairs, votes = min(items * settings.partners, all_pairs), settings.votes
+        if most is not None:
+            pairs = min(pairs, most)
+            votes = most // pairs
+        return LabelBudget(items, pairs * votes, pairs=pairs, each=votes)
+    if settings.source == "pointwise":
+        each = settings.answers if most is None else most // items
+        if each < 1:
+            raise _too_few(settings, items, "one question for every item")
+        return LabelBudget(items, items * each, each=each)
+    pairs = all_pairs if most is None else min(all_pairs, most // orders)
+    if pairs < items - 1:
+        raise _too_few(settings, (items - 1) * orders, "pairs that join all items")
+    return LabelBudget(items, pairs * orders, pairs=pairs, each=orders)
 
 
 def bridge_settings(settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float) -> BridgeSettings:
@@ -166,48 +191,6 @@ def bridge_settings(settings: DistillLabelSettings, budget: LabelBudget, low: fl
         steepness=settings.steepness,
         seed=settings.seed,
     )
-
-
-def _bridge(n: int, settings: DistillLabelSettings) -> LabelBudget:
-    pool, opponents = min(settings.pool, n), min(settings.opponents, settings.pool, n)
-    if settings.max_calls is not None:
-        affordable = settings.max_calls // settings.orders
-        while pool > 2 and _pairs(pool) + (n - pool) > affordable:
-            pool -= 1
-        left = affordable - _pairs(pool)
-        if left < n - pool:
-            raise _too_few(settings, (1 + n - 2) * settings.orders, "a pool of 2 and one opponent for every other item")
-        opponents = min(pool, left // (n - pool)) if n > pool else 1
-    calls = planned_calls(n, BridgeSettings(pool=pool, opponents=min(opponents, pool))) * settings.orders
-    return LabelBudget(n, calls, pool=pool, opponents=min(opponents, pool), each=settings.orders)
-
-
-def _majority(n: int, settings: DistillLabelSettings) -> LabelBudget:
-    pairs, votes = min(n * settings.partners, _pairs(n)), settings.votes
-    if settings.max_calls is not None:
-        pairs = min(pairs, settings.max_calls)
-        votes = settings.max_calls // pairs
-    return LabelBudget(n, pairs * votes, pairs=pairs, each=votes)
-
-
-def _pointwise(n: int, settings: DistillLabelSettings) -> LabelBudget:
-    each = settings.answers if settings.max_calls is None else settings.max_calls // n
-    if each < 1:
-        raise _too_few(settings, n, "one question for every item")
-    return LabelBudget(n, n * each, each=each)
-
-
-def _elo(n: int, settings: DistillLabelSettings) -> LabelBudget:
-    pairs = _pairs(n)
-    if settings.max_calls is not None:
-        pairs = min(pairs, settings.max_calls // settings.orders)
-        if pairs < n - 1:
-            raise _too_few(settings, (n - 1) * settings.orders, "pairs that join all items")
-    return LabelBudget(n, pairs * settings.orders, pairs=pairs, each=settings.orders)
-
-
-def _pairs(n: int) -> int:
-    return n * (n - 1) // 2
 
 
 def _too_few(settings: DistillLabelSettings, least: int, what: str) -> BadValue:

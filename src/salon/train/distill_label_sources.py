@@ -1,4 +1,10 @@
-"""Four sources of labels: the bridge, majority votes, single answers, all pairs. Each asks, and scores the answers."""
+"""Four sources of labels: the bridge, majority votes, single answers, all pairs. Each asks a judge, and scores answers.
+
+`Asker` asks through the judge engine: pairs shown in a given order, or single items. The engine stores every reply
+before it is used: an endpoint's in its call store, those of a model in this process in a file beside the study. Scripts
+and simulations answer the same question the same way. So a run that was killed is simply run again, and asks only what
+is not known yet.
+"""
 
 from __future__ import annotations
 
@@ -16,7 +22,7 @@ from salon.fuse.bridge import bridge_report, score_group
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, no_answers, plan_group
 from salon.fuse.bridge_scale import calibration_curve, next_round, random_placements
 from salon.judge.messages import Templates
-from salon.judge.model_scorers import OnePass, OnePassAnswer
+from salon.judge.model_scorers import OnePass
 from salon.judge.plan import JudgePlan, plan_run
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, order_pair, wordings
 from salon.judge.registry import JudgeSpec
@@ -32,7 +38,7 @@ Ints = NDArray[np.int64]
 Outcomes = NDArray[np.int8]
 OUTCOMES = ("first", "second", "tie")
 FEW, ONE_SIDED = 10, 0.2
-"""Answers from which a judge that always names the same side is known as one; and how far from half is told."""
+"""Answers needed to recognize a judge that always names the same side; and how far from half is reported."""
 
 
 @dataclass
@@ -58,18 +64,18 @@ def bridge_labels(
     asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
 ) -> ItemLabels:
     """Pool pairs first, then placements until the plan or the budget is done; posterior means with their sd."""
-    asked = bridge_settings(settings, budget, low, high)
+    bridge = bridge_settings(settings, budget, low, high)
     most = np.iinfo(np.int64).max if settings.max_calls is None else settings.max_calls
-    alive, told = _living_pool(asker, asked, most)
-    plan = plan_group([asker.items[item] for item in alive], asked)
-    usable = _usable(asker, _renumber(told, alive, plan))
+    alive, answers = _living_pool(asker, bridge, most)
+    plan = plan_group([asker.items[item] for item in alive], bridge)
+    usable = _usable(asker, _renumber(answers, alive, plan))
     while True:
-        local = _renumber(told, alive, plan)
-        pairs = next_round(plan, BridgeAnswers(local.pairs, local.outcomes[:, usable]), asked)[: most - len(told)]
+        local = _renumber(answers, alive, plan)
+        pairs = next_round(plan, BridgeAnswers(local.pairs, local.outcomes[:, usable]), bridge)[: most - len(answers)]
         if not len(pairs):
             break
-        told = _ask_pairs(asker, told, alive[pairs])
-    return _score_bridge(asker, plan, alive, told, usable, asked)
+        answers = _ask_pairs(asker, answers, alive[pairs])
+    return _score_bridge(asker, plan, alive, answers, usable, bridge)
 
 
 def bridge_pairs(items: Sequence[str], settings: BridgeSettings) -> Ints:
@@ -84,28 +90,28 @@ def _living_pool(asker: Asker, settings: BridgeSettings, most: int) -> tuple[Int
 
     A pool item without a single answer leaves, and the next one in the order of the seed takes its place.
     """
-    alive, gone, told = np.arange(len(asker.items)), 0, no_answers(len(asker.plan.criteria))
+    alive, gone, answers = np.arange(len(asker.items)), 0, no_answers(len(asker.plan.criteria))
     while True:
         if len(alive) < 2:
             raise _no_answers_error(asker, gone)
         plan = plan_group([asker.items[item] for item in alive], settings)
-        pairs = plan.unasked(plan.pool_pairs, _renumber(told, alive, plan))
-        told = _ask_pairs(asker, told, alive[pairs[: most - len(told)]])
-        local = _renumber(told, alive, plan)
+        pairs = plan.unasked(plan.pool_pairs, _renumber(answers, alive, plan))
+        answers = _ask_pairs(asker, answers, alive[pairs[: most - len(answers)]])
+        local = _renumber(answers, alive, plan)
         answered = np.zeros(plan.items, bool)
         answered[local.pairs[(local.outcomes >= 0).any(axis=1)].ravel()] = True
         dead = plan.pool[~answered[plan.pool]]
         if not len(dead):
-            return alive, told
+            return alive, answers
         gone += len(dead)
-        if 2 * len(dead) > len(plan.pool) or len(told) >= most:
+        if 2 * len(dead) > len(plan.pool) or len(answers) >= most:
             raise _no_answers_error(asker, gone)
         alive = np.delete(alive, dead)
 
 
 def _no_answers_error(asker: Asker, gone: int) -> TooFew:
-    told = {"no reply": asker.tally.failed, "not read": asker.tally.problems}
-    kinds = [f"; {why}: " + ", ".join(f"{kind} {n:,}" for kind, n in of.items()) for why, of in told.items() if of]
+    reasons = {"no reply": asker.tally.failed, "not read": asker.tally.problems}
+    kinds = [f"; {why}: " + ", ".join(f"{kind} {n:,}" for kind, n in of.items()) for why, of in reasons.items() if of]
     return TooFew(
         "items that get answers are needed",
         found=f"{gone:,} items without a single answer" + "".join(kinds),
@@ -116,73 +122,73 @@ def _no_answers_error(asker: Asker, gone: int) -> TooFew:
 def _usable(asker: Asker, pool: BridgeAnswers) -> list[int]:
     """Criteria whose pool answers tell items apart; one that nobody answers is an error."""
     _check_answered(asker, pool.outcomes >= 0)
-    usable = [number for number, outcomes in enumerate(pool.outcomes.T) if _tells(outcomes)]
+    usable = []
+    for number, outcomes in enumerate(pool.outcomes.T):
+        first, decided = int((outcomes == 0).sum()), int(np.isin(outcomes, (0, 1)).sum())
+        # Which item is shown first is chance: answers that always name the same side say nothing about items.
+        if decided > 0 and (decided < FEW or 0 < first < decided):
+            usable.append(number)
     if not usable:
         raise _no_order_error(f"nothing but ties, or one side alone, in {len(pool):,} answers")
     return usable
 
 
-def _check_answered(asker: Asker, said: NDArray[np.bool_]) -> None:
+def _check_answered(asker: Asker, is_answered: NDArray[np.bool_]) -> None:
     """BadValue for a criterion under which none of the questions (rows of `said`) was answered."""
     for number, criterion in enumerate(asker.plan.criteria):
-        if not said[:, number].any():
+        if not is_answered[:, number].any():
             raise BadValue(
                 "the judge must answer under every criterion",
-                found=f"no answer to any of {len(said):,} questions",
+                found=f"no answer to any of {len(is_answered):,} questions",
                 where=f"criterion {criterion!r}",
                 remedy="leave it out by naming the others with --criterion, or ask another judge",
             )
 
 
-def _tells(outcomes: Outcomes) -> bool:
-    """Whether answers name items at all, and not the same side every time: which item is shown first is chance."""
-    first, decided = int((outcomes == 0).sum()), int(np.isin(outcomes, (0, 1)).sum())
-    return decided > 0 and (decided < FEW or 0 < first < decided)
-
-
-def _no_order_error(found: str) -> BadValue:
+def _no_order_error(answers: str) -> BadValue:
     return BadValue(
         "a judge that tells items apart is needed",
-        found=found,
+        found=answers,
         remedy="ask another judge: such answers order nothing, and no score can be made of them",
     )
 
 
 def _score_bridge(
-    asker: Asker, plan: BridgePlan, alive: Ints, told: BridgeAnswers, usable: list[int], settings: BridgeSettings
+    asker: Asker, plan: BridgePlan, alive: Ints, answers: BridgeAnswers, usable: list[int], settings: BridgeSettings
 ) -> ItemLabels:
     names, criteria = asker.items, asker.plan.criteria
-    local = _renumber(told, alive, plan)
-    kept = BridgeAnswers(local.pairs, local.outcomes[:, usable])
-    asked = tuple(criteria[number] for number in usable)
-    scored = score_group("all", [names[item] for item in alive], plan, kept, asked, settings)
+    local = _renumber(answers, alive, plan)
+    usable_answers = BridgeAnswers(local.pairs, local.outcomes[:, usable])
+    usable_criteria = tuple(criteria[number] for number in usable)
+    scored = score_group("all", [names[item] for item in alive], plan, usable_answers, usable_criteria, settings)
     report = bridge_report([scored], settings, study="", simulated=False, signature=Signature(method="bridge"))
-    made = _empty(len(names), len(criteria))
+    labels = _empty(len(names), len(criteria))
     rows = len(alive)
     for place, number in enumerate(usable):
         part = report.rows[place * rows : (place + 1) * rows]
         mean, value = (np.array([getattr(row, name) for row in part]) for name in ("mean", "value"))
         sd = np.array([np.nan if row.sd is None else row.sd for row in part])
         count = np.array([row.calls for row in part])
-        made.values[alive, number] = np.where(count > 0, value, np.nan)
-        made.sd[alive, number] = np.where(count > 0, calibration_curve(mean, settings).slope(mean) * sd, np.nan)
-        made.n[alive, number] = count
-    made.answers = _table(asker, told.pairs, np.zeros(len(told), np.int64), told.outcomes)
-    made.ties = _tie_shares(criteria, told.outcomes)
-    asked_about = np.isin(np.arange(len(names)), told.pairs)
-    silent, unasked = asked_about & ~_answered_items(len(names), told), int((~asked_about).sum())
-    made.dead = tuple(names[item] for item in np.flatnonzero(silent))
-    made.policies = (
+        labels.values[alive, number] = np.where(count > 0, value, np.nan)
+        labels.sd[alive, number] = np.where(count > 0, calibration_curve(mean, settings).slope(mean) * sd, np.nan)
+        labels.n[alive, number] = count
+    labels.answers = _table(asker, answers.pairs, np.zeros(len(answers), np.int64), answers.outcomes)
+    labels.ties = _tie_shares(criteria, answers.outcomes)
+    asked_about = np.isin(np.arange(len(names)), answers.pairs)
+    silent, unasked = asked_about & ~_answered_items(len(names), answers), int((~asked_about).sum())
+    labels.dead = tuple(names[item] for item in np.flatnonzero(silent))
+    labels.policies = (
         "A pool item without a single answer leaves, and the next one in the order of the seed takes its place.",
         "An item without any answer under a criterion has no value there. Ties alone, or one side alone, give none.",
         "An item with fewer answers than planned keeps a wider posterior.",
         "The range from the worst to the best item fixes the calibrated scale, and errors take it as exact.",
     )
     left = [f"{unasked:,} items were not asked about: the budget ended before."] if unasked else []
-    told_here = [told for told in report.warnings if "prior's mean" not in told]  # such items have no value here
-    sides = [] if settings.both_orders else _side_words(criteria, told.outcomes)
-    made.warnings = (*_tied_words(criteria, usable), *sides, *left, *told_here)
-    return made
+    # Items at the prior's mean have no value here.
+    bridge_warnings = [warning for warning in report.warnings if "prior's mean" not in warning]
+    sides = [] if settings.both_orders else _side_words(criteria, answers.outcomes)
+    labels.warnings = (*_tied_words(criteria, usable), *sides, *left, *bridge_warnings)
+    return labels
 
 
 # -- all pairs -------------------------------------------------------------------------------------------------------
@@ -194,13 +200,13 @@ def elo_labels(
     """Every pair, or as many as the budget allows, each item in as many as any other; scored all at once."""
     n = len(asker.items)
     pairs = elo_pairs(n, settings, budget)
-    told = _ask_pairs(asker, no_answers(len(asker.plan.criteria)), pairs)
-    alive = np.flatnonzero(_answered_items(n, told))
+    answers = _ask_pairs(asker, no_answers(len(asker.plan.criteria)), pairs)
+    alive = np.flatnonzero(_answered_items(n, answers))
     if len(alive) < 2:
         raise _no_answers_error(asker, n - len(alive))
     plan = BridgePlan(len(alive), np.zeros(len(alive), np.uint64), np.arange(len(alive)), alive[:0], False)
-    usable = _usable(asker, told)
-    return _score_bridge(asker, plan, alive, told, usable, bridge_settings(settings, budget, low, high))
+    usable = _usable(asker, answers)
+    return _score_bridge(asker, plan, alive, answers, usable, bridge_settings(settings, budget, low, high))
 
 
 def elo_pairs(n: int, settings: DistillLabelSettings, budget: LabelBudget) -> Ints:
@@ -219,54 +225,54 @@ def majority_labels(
     asker: Asker, settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float
 ) -> ItemLabels:
     """What most answers about a pair say: 1, 0, or 1/2 where neither item has more. No values: votes fix no scale."""
-    pairs, shown, sample = majority_questions(len(asker.items), settings, budget)
-    outcomes = asker.compare(shown, sample)
+    pairs, shown_pairs, sample = majority_questions(len(asker.items), settings, budget)
+    outcomes = asker.compare(shown_pairs, sample)
     criteria, votes = asker.plan.criteria, budget.each
-    swapped = shown[:, 0] != np.repeat(pairs[:, 0], votes)
+    swapped = shown_pairs[:, 0] != np.repeat(pairs[:, 0], votes)
     for_a = np.where(swapped[:, None], outcomes == 1, outcomes == 0).reshape(len(pairs), votes, -1).sum(axis=1)
     for_b = np.where(swapped[:, None], outcomes == 0, outcomes == 1).reshape(len(pairs), votes, -1).sum(axis=1)
-    said = (outcomes >= 0).reshape(len(pairs), votes, -1).sum(axis=1)
-    if not said.any():
+    counts = (outcomes >= 0).reshape(len(pairs), votes, -1).sum(axis=1)
+    if not counts.any():
         raise _no_answers_error(asker, len(asker.items))
-    _check_answered(asker, said > 0)
+    _check_answered(asker, counts > 0)
     decided = (for_a != for_b).any(axis=0)
     if not decided.any():
         raise _no_order_error(f"as many votes for either item of all {len(pairs):,} pairs: ties, or one side alone")
-    row, column = np.nonzero(said * decided)
-    made = _empty(len(asker.items), len(criteria))
+    row, column = np.nonzero(counts * decided)
+    labels = _empty(len(asker.items), len(criteria))
     p = ((1 + np.sign(for_a - for_b)) / 2)[row, column]
-    made.pairs = PseudoPairs(pairs[row, 0], pairs[row, 1], column, p, said[row, column])
+    labels.pairs = PseudoPairs(pairs[row, 0], pairs[row, 1], column, p, counts[row, column])
     for end in (0, 1):
-        np.add.at(made.n, pairs[:, end], said)
-    made.answers = _table(asker, shown, sample, outcomes)
-    made.ties = _tie_shares(criteria, outcomes)
-    made.dead = tuple(asker.items[item] for item in np.flatnonzero(~(made.n > 0).any(axis=1)))
-    made.policies = (
+        np.add.at(labels.n, pairs[:, end], counts)
+    labels.answers = _table(asker, shown_pairs, sample, outcomes)
+    labels.ties = _tie_shares(criteria, outcomes)
+    labels.dead = tuple(asker.items[item] for item in np.flatnonzero(~(labels.n > 0).any(axis=1)))
+    labels.policies = (
         "A pair goes to the item with more votes, by however little; equal votes, and ties alone, give p = 1/2.",
         "Answers that were not read are no votes. A pair without any vote under a criterion has no label there.",
         "Votes order pairs and fix no scale: items have no values.",
         "A criterion whose votes decide no pair has no labels.",
     )
-    made.warnings = tuple(_tied_words(criteria, np.flatnonzero(decided).tolist()))
-    return made
+    labels.warnings = tuple(_tied_words(criteria, np.flatnonzero(decided).tolist()))
+    return labels
 
 
 def majority_questions(n: int, settings: DistillLabelSettings, budget: LabelBudget) -> tuple[Ints, Ints, Ints]:
     """Pairs (m, 2); and for every vote the pair as it is shown, and the number of the sample in that order."""
     pairs = ring_pairs(n, budget.pairs, np.random.default_rng(settings.seed))
     vote = np.tile(np.arange(budget.each), len(pairs))
-    shown = np.repeat(pairs, budget.each, axis=0)
-    return pairs, np.where((vote % 2 == 1)[:, None], shown[:, ::-1], shown), vote // 2
+    shown_pairs = np.repeat(pairs, budget.each, axis=0)
+    return pairs, np.where((vote % 2 == 1)[:, None], shown_pairs[:, ::-1], shown_pairs), vote // 2
 
 
 def ring_pairs(n: int, count: int, rng: np.random.Generator) -> Ints:
     """(count, 2) different pairs of n items, every item in about as many; the first n join all items in one ring."""
     order, steps = rng.permutation(n), [1, *(1 + rng.permutation(np.arange(1, n // 2)))] if n > 2 else [1]
-    found: list[Ints] = []
+    rings: list[Ints] = []
     for step in steps:
         whole = np.arange(n // 2 if 2 * step == n else n)
-        found.append(np.stack([order[whole], order[(whole + step) % n]], axis=1))
-    return np.concatenate(found)[:count]
+        rings.append(np.stack([order[whole], order[(whole + step) % n]], axis=1))
+    return np.concatenate(rings)[:count]
 
 
 # -- single answers --------------------------------------------------------------------------------------------------
@@ -278,43 +284,45 @@ def pointwise_labels(
     """The mean of an item's answers, moved to the labels' scale; sd of that mean where there are several, never 0."""
     n, each = len(asker.items), budget.each
     item, sample = pointwise_questions(n, each)
-    said = asker.rate(item, sample)
+    ratings = asker.rate(item, sample)
     scales = [asker.plan.study.criterion(id).scale for id in asker.plan.criteria]
     for column, scale in enumerate(scales):
         assert scale is not None  # a one-pass question has one for each criterion
-        share = (said[:, column] - scale.low) / (scale.high - scale.low)
-        said[:, column] = low + (high - low) * (share if scale.higher_is_better else 1 - share)
-    grid = said.reshape(n, each, -1)
+        share = (ratings[:, column] - scale.low) / (scale.high - scale.low)
+        ratings[:, column] = low + (high - low) * (share if scale.higher_is_better else 1 - share)
+    grid = ratings.reshape(n, each, -1)
     count = np.isfinite(grid).sum(axis=1)
     if not count.any():
         raise _no_answers_error(asker, n)
-    made = _empty(n, grid.shape[2])
-    made.n = count
+    labels = _empty(n, grid.shape[2])
+    labels.n = count
     total = np.nansum(grid, axis=1)
-    made.values = np.clip(np.divide(total, count, out=made.values, where=count > 0), low, high)
-    same = np.nanmax(made.values, axis=0) == np.nanmin(made.values, axis=0)
+    labels.values = np.clip(np.divide(total, count, out=labels.values, where=count > 0), low, high)
+    same = np.nanmax(labels.values, axis=0) == np.nanmin(labels.values, axis=0)
     if same.all():
         raise _no_order_error(f"the same numbers for all {n:,} items")
-    square = np.nansum((grid - made.values[:, None, :]) ** 2, axis=1)
+    square = np.nansum((grid - labels.values[:, None, :]) ** 2, axis=1)
     spread = np.divide(square, count - 1, out=np.full_like(square, np.nan), where=count > 1)
     pooled = square.sum(axis=0) / np.maximum(np.maximum(count - 1, 0).sum(axis=0), 1)
     spread = np.where(spread > 0, spread, np.where((count > 1) & (pooled > 0), pooled, np.nan))
-    made.sd = np.sqrt(spread / np.maximum(count, 1))
-    made.values[:, same] = made.sd[:, same] = np.nan
-    columns = {"item": pa.array([asker.items[one] for one in item]), "sample": pa.array(sample)}
+    labels.sd = np.sqrt(spread / np.maximum(count, 1))
+    labels.values[:, same] = labels.sd[:, same] = np.nan
+    columns = {"item": pa.array([asker.items[number] for number in item]), "sample": pa.array(sample)}
     for column, id in enumerate(asker.plan.criteria):
-        columns[id] = pa.array(said[:, column], pa.float64(), from_pandas=True)
-    made.answers = pa.table(columns)
-    made.dead = tuple(asker.items[one] for one in np.flatnonzero(~(count > 0).any(axis=1)))
-    made.policies = (
+        columns[id] = pa.array(ratings[:, column], pa.float64(), from_pandas=True)
+    labels.answers = pa.table(columns)
+    labels.dead = tuple(asker.items[number] for number in np.flatnonzero(~(count > 0).any(axis=1)))
+    labels.policies = (
         "An answer counts whole or not at all: a missing criterion, a word or a number off its scale makes it unread.",
         "An item without a read answer has no value. One answer has no sd: a single number does not show its error. "
         "Answers that are all alike do not make a value exact: its sd is that of answers about all items.",
         "A criterion with the same number for every item has no values.",
     )
     alike = [id for id, is_same in zip(asker.plan.criteria, same) if is_same]
-    made.warnings = tuple(f"{id}: the same number for every item: no order, its values are left empty." for id in alike)
-    return made
+    labels.warnings = tuple(
+        f"{id}: the same number for every item: no order, its values are left empty." for id in alike
+    )
+    return labels
 
 
 def pointwise_questions(n: int, each: int) -> tuple[Ints, Ints]:
@@ -338,36 +346,38 @@ def _empty(items: int, criteria: int) -> ItemLabels:
     return ItemLabels(values, values.copy(), np.zeros((items, criteria), np.int64))
 
 
-def _ask_pairs(asker: Asker, told: BridgeAnswers, pairs: Ints) -> BridgeAnswers:
-    return told.plus(pairs, asker.compare(pairs, np.zeros(len(pairs), np.int64))) if len(pairs) else told
+def _ask_pairs(asker: Asker, answers: BridgeAnswers, pairs: Ints) -> BridgeAnswers:
+    return answers.plus(pairs, asker.compare(pairs, np.zeros(len(pairs), np.int64))) if len(pairs) else answers
 
 
-def _renumber(told: BridgeAnswers, alive: Ints, plan: BridgePlan) -> BridgeAnswers:
+def _renumber(answers: BridgeAnswers, alive: Ints, plan: BridgePlan) -> BridgeAnswers:
     """Answers about living items, numbered among them."""
-    place = np.full(int(max(alive.max(initial=-1), told.pairs.max(initial=-1))) + 1, -1)
+    place = np.full(int(max(alive.max(initial=-1), answers.pairs.max(initial=-1))) + 1, -1)
     place[alive] = np.arange(plan.items)
-    pairs = place[told.pairs]
-    kept = (pairs >= 0).all(axis=1)
-    return BridgeAnswers(pairs[kept], told.outcomes[kept])
+    pairs = place[answers.pairs]
+    is_alive = (pairs >= 0).all(axis=1)
+    return BridgeAnswers(pairs[is_alive], answers.outcomes[is_alive])
 
 
-def _answered_items(items: int, told: BridgeAnswers) -> NDArray[np.bool_]:
-    found = np.zeros(items, bool)
-    found[told.pairs[(told.outcomes >= 0).any(axis=1)].ravel()] = True
-    return found
+def _answered_items(items: int, answers: BridgeAnswers) -> NDArray[np.bool_]:
+    is_answered = np.zeros(items, bool)
+    is_answered[answers.pairs[(answers.outcomes >= 0).any(axis=1)].ravel()] = True
+    return is_answered
 
 
-def _table(asker: Asker, shown: Ints, sample: Ints, outcomes: Outcomes) -> pa.Table:
+def _table(asker: Asker, pairs: Ints, sample: Ints, outcomes: Outcomes) -> pa.Table:
     """Calls as a table: the two items as they were shown, and which was said to be better under each criterion."""
     ids = np.array(asker.items, dtype=object)
     words = np.array([*OUTCOMES, None], dtype=object)
     columns = {
-        "first": pa.array(ids[shown[:, 0]], pa.string()),
-        "second": pa.array(ids[shown[:, 1]], pa.string()),
+        "first": pa.array(ids[pairs[:, 0]], pa.string()),
+        "second": pa.array(ids[pairs[:, 1]], pa.string()),
         "sample": pa.array(sample, pa.int64()),
     }
-    said = {id: pa.array(words[outcomes[:, number]], pa.string()) for number, id in enumerate(asker.plan.criteria)}
-    return pa.table(columns | said)
+    outcome_columns = {
+        id: pa.array(words[outcomes[:, number]], pa.string()) for number, id in enumerate(asker.plan.criteria)
+    }
+    return pa.table(columns | outcome_columns)
 
 
 def _tie_shares(criteria: Sequence[str], outcomes: Outcomes) -> dict[str, float]:
@@ -377,13 +387,15 @@ def _tie_shares(criteria: Sequence[str], outcomes: Outcomes) -> dict[str, float]
 
 def _side_words(criteria: Sequence[str], outcomes: Outcomes) -> list[str]:
     """Which item is shown first is drawn by chance, so a judge that looks names it about as often as the other."""
-    said = []
+    warnings = []
     for number, id in enumerate(criteria):
         decided = np.isin(outcomes[:, number], (0, 1)).sum()
         share = (outcomes[:, number] == 0).sum() / max(decided, 1)
         if decided >= FEW and abs(share - 0.5) > ONE_SIDED:
-            said.append(f"{id}: {share:.0%} of the answers name the picture shown first; --both-orders cancels that.")
-    return said
+            warnings.append(
+                f"{id}: {share:.0%} of the answers name the picture shown first; --both-orders cancels that."
+            )
+    return warnings
 
 
 def _tied_words(criteria: Sequence[str], usable: list[int]) -> list[str]:
@@ -391,16 +403,10 @@ def _tied_words(criteria: Sequence[str], usable: list[int]) -> list[str]:
     return [f"{id}: nothing but ties, or one side alone: no information, its labels are left empty." for id in tied]
 
 
-# --------------------------------------------------------------------------------------------------
-# Asking a judge for labels through the judge engine: pairs shown in a given order, or single items.
-#
-# Every reply is in the engine's store before it is used: an endpoint's in its call store, those of a model in this
-# process in a file beside the study. Scripts and simulations give the same answer to the same question. So a run that
-# was killed is simply run again, and asks only what it does not know.
-# --------------------------------------------------------------------------------------------------
+# -- asking a judge ----------------------------------------------------------------------------------------------------
 
 OnCall = Callable[[int, int], None]
-"""Is told how many calls are done, and how many there will be."""
+"""Called with the number of calls done, and how many there will be."""
 _FIRST = {"a": 0, "b": 1, "tie": 2}
 
 
@@ -434,33 +440,36 @@ class Asker:
 
     def compare(self, pairs: Ints, sample: Ints) -> NDArray[np.int8]:
         """(m, D) outcomes of pairs (m, 2), the first shown first: 0 it is better, 1 the other, 2 tie, -1 no answer."""
-        found = np.full((len(pairs), len(self.plan.criteria)), -1, np.int8)
+        outcomes = np.full((len(pairs), len(self.plan.criteria)), -1, np.int8)
         for index, reply in self._replies(self.pair_conversations(pairs, sample), len(pairs)):
             first, second = pairs[index].tolist()
             question = self._pair(first, second, int(sample[index]))
             for column, verdict in enumerate(self._reader.verdicts(question, reply)):
                 if verdict.outcome is not None:
-                    said = _FIRST[verdict.outcome]
-                    found[index, column] = said if said == 2 or question.left == "a" else 1 - said
+                    outcome = _FIRST[verdict.outcome]
+                    outcomes[index, column] = outcome if outcome == 2 or question.left == "a" else 1 - outcome
                 elif isinstance(reply, Reply):
                     self._unread(verdict.criterion)
-        return found
+        return outcomes
 
     def rate(self, items: Ints, sample: Ints) -> Floats:
         """(m, D) numbers for items (m,), each on its criterion's scale; NaN where none could be read."""
-        found = np.full((len(items), len(self.plan.criteria)), np.nan)
-        asked = self._one_pass()
+        ratings = np.full((len(items), len(self.plan.criteria)), np.nan)
+        one_pass = self._one_pass()
         for index, reply in self._replies(self.item_conversations(items, sample), len(items)):
             if not isinstance(reply, Reply):
                 continue
-            read = _read_answer(asked, reply.text)
+            read = one_pass.read(reply.text)
+            if read.scores is None and len(one_pass.criteria) == 1:  # about one criterion, a bare number will do
+                bare = one_pass.read(f'<answer>{{"{one_pass.ids[0]}": {reply.text.strip()}}}</answer>')
+                read = read if bare.scores is None else bare
             if read.scores is not None:
-                found[index] = read.scores
+                ratings[index] = read.scores
                 continue
             self.tally.problems[str(read.problem)] = self.tally.problems.get(str(read.problem), 0) + 1
             for criterion in self.plan.criteria:
                 self._unread(criterion)
-        return found
+        return ratings
 
     def pair_conversations(self, pairs: Ints, sample: Ints) -> Iterator[Conversation]:
         """What `compare` sends, made when asked for."""
@@ -501,21 +510,21 @@ class Asker:
             yield index, missing
 
     def _count(self, reply: Reply | NoReply) -> None:
-        told = self.tally
-        told.calls += 1
+        tally = self.tally
+        tally.calls += 1
         if isinstance(reply, NoReply):
-            told.failed[reply.kind] = told.failed.get(reply.kind, 0) + 1
+            tally.failed[reply.kind] = tally.failed.get(reply.kind, 0) + 1
         else:
-            told.stored += reply.stored
-            told.cost = told.cost if reply.cost is None else (told.cost or 0.0) + reply.cost
-        self._watch(told.calls, max(self._planned, told.calls))
+            tally.stored += reply.stored
+            tally.cost = tally.cost if reply.cost is None else (tally.cost or 0.0) + reply.cost
+        self._watch(tally.calls, max(self._planned, tally.calls))
 
     def _unread(self, criterion: str) -> None:
         self.tally.unread[criterion] = self.tally.unread.get(criterion, 0) + 1
 
     def _pair(self, first: int, second: int, sample: int) -> JudgeQuestion:
-        shown = self.items[first], self.items[second]
-        a, b = order_pair(*shown)
+        pair = self.items[first], self.items[second]
+        a, b = order_pair(*pair)
         prompt = self._prompts[a] if self._prompts[a] == self._prompts[b] else None
         names = self.plan.criteria
         texts = 1 if self.plan.settings.together else len(wordings(self.plan.study.criterion(names[0])))
@@ -525,28 +534,19 @@ class Asker:
             prompt=prompt,
             a=a,
             b=b,
-            left="a" if shown[0] == a else "b",
+            left="a" if pair[0] == a else "b",
             paraphrase=choose_paraphrase(texts, prompt, a, b),
             sample=sample,
         )
 
 
-def _read_answer(asked: OnePass, text: str) -> OnePassAnswer:
-    """What a one-pass answer says. Asked about one criterion alone, a bare number on its scale will do."""
-    read = asked.read(text)
-    if read.scores is None and len(asked.criteria) == 1:
-        bare = asked.read(f'<answer>{{"{asked.ids[0]}": {text.strip()}}}</answer>')
-        return read if bare.scores is None else bare
-    return read
-
-
 def asking_plan(
-    study: Study, folder: Path, named: JudgeSpec, settings: DistillLabelSettings, items: Sequence[str], *, repeats: bool
+    study: Study, folder: Path, judge: JudgeSpec, settings: DistillLabelSettings, items: Sequence[str], *, repeats: bool
 ) -> JudgePlan:
     """How the judge is asked, with criteria and prompts checked. Its own question is only an example."""
-    criteria = settings.criterion or tuple(one.id for one in settings.criteria(study))
+    criteria = settings.criterion or tuple(criterion.id for criterion in settings.criteria(study))
     warm = settings.temperature if settings.temperature is not None else float(repeats)
-    asked = JudgeSettings(
+    judge_settings = JudgeSettings(
         together=len(criteria) > 1,
         criterion=criteria,
         ties=True,
@@ -554,16 +554,16 @@ def asking_plan(
         max_tokens=settings.max_tokens or 2048,
         cohort=settings.cohort,
     )
-    looks = named.looks and settings.source != "pointwise"  # a one-pass question says what it needs by itself
+    looks = judge.looks and settings.source != "pointwise"  # a one-pass question says what it needs by itself
     texts = Templates.builtin()
     texts = texts if settings.role is None else texts.opened_by(settings.role)
-    return plan_run(study, folder, asked, templates=texts, pairs=[order_pair(*items[:2])], looks=looks)
+    return plan_run(study, folder, judge_settings, templates=texts, pairs=[order_pair(*items[:2])], looks=looks)
 
 
 def broken_pictures(study: Study, folder: Path, items: Iterable[str], step: Callable[[str], None]) -> dict[str, str]:
     """Items whose picture is missing, outside the study's folder or does not decode, and why."""
     images = {item.id: item.image for item in study.nouns("items")}
-    found = {}
+    broken = {}
     for item in items:
         step(item)
         try:
@@ -572,8 +572,8 @@ def broken_pictures(study: Study, folder: Path, items: Iterable[str], step: Call
                 raise BadValue("a picture inside the study's folder", found="none inside the study's folder")
             read_picture(path, where=str(path))
         except InputError as error:
-            found[item] = error.found or error.needed
-    return found
+            broken[item] = error.found or error.needed
+    return broken
 
 
 def broken_pictures_error(broken: dict[str, str]) -> BadFile:

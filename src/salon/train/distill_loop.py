@@ -1,18 +1,24 @@
 """The training of a one-pass scorer: GRPO by TRL, with the fidelity reward, looks at validation, and checkpoints.
 
 One step samples `group` answers for each of `images` images, over all processes, rewards them against each other and
-takes one step of AdamW. The order of images follows from the seed alone and is laid out beforehand, so a run that was
-interrupted goes on with the images that come next; optimizer and random states come from its last checkpoint.
+takes one step of AdamW. The order of images follows from the seed alone and is fixed beforehand, so a run that was
+interrupted continues with the next images; optimizer and random states come from its last checkpoint.
 
     RUN/log.jsonl, RUN/tensorboard/   what every step gave, and every look at the validation images
-    RUN/answers.jsonl                 a few greedy answers at every look, as they were said
+    RUN/answers.jsonl                 a few greedy answers at every look, verbatim
     RUN/checkpoints/checkpoint-N/     TRL's own: weights or adapters, optimizer, schedule, random states
     RUN/best/                         the weights of the state that is kept so far
     RUN/looks.json                    the scores of every look at the validation images
-    RUN/begun.json                    what the run began with, and must go on with
+    RUN/begun.json                    what the run began with, and must continue with
 
 Several processes run the same code. What only the first can know or may do (folders, checkpoints, choices) is decided
-there and told to the others, errors too.
+there and sent to the others, errors too.
+
+The format stage is a brief supervised stage on the form of an answer alone: scores are drawn at random, without regard
+to the image. It teaches only how to answer. A released VLM does not need it; a model that never keeps the form has no
+answer that could be rewarded, and GRPO no difference to learn from. TRL's SFTTrainer takes the steps, in all processes
+and with the same engine as GRPO. The weights are written to RUN/format, from where training begins; the divergence from
+the model as it began is then from this one.
 """
 
 from __future__ import annotations
@@ -74,7 +80,7 @@ except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
 
 ANSWERS_LOG = "answers.jsonl"
-_SHOWN = 4
+_LOGGED_ANSWERS = 4
 """Answers kept of each look, for people to read."""
 _LOGGED = (
     "loss",
@@ -138,14 +144,14 @@ def train_one_pass(
     progress: Callable[[int, int, float], None] = lambda step, steps, reward: None,
     format_progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> TrainedScorer:
-    """Train the VLM `model` on the labels of `data`; `progress` is told (step, steps, mean reward).
+    """Train the VLM `model` on the labels of `data`; `progress` is called with (step, steps, mean reward).
 
     Goes on from the last checkpoint in RUN where there is one, if `made_by` and the settings are those it began with.
     """
     processes()  # joins the others
     here = TorchProcesses()
     if here.number:
-        progress = format_progress = _ignore
+        progress = format_progress = lambda step, steps, figure: None  # the first process reports
     steps = settings.steps or math.ceil(len(data.train) * settings.epochs / settings.images)
     arguments = here.together(lambda: _checked_arguments(data, settings, run, steps, here.count))
     check_vllm(settings, here)
@@ -156,7 +162,7 @@ def train_one_pass(
     with silence_libraries(), explain_errors(settings, run), _release_after():
         if settings.format_steps:
             base = str(learn_format(model, data, settings, run, progress=format_progress))
-            arguments = grpo_arguments(settings, run, steps, here.count)  # the engine anew
+            arguments = grpo_arguments(settings, run, steps, here.count)  # sets the engine up again
         vlm = load_vlm(base, settings, half=bool(arguments.bf16))
         processor = vlm_processor(base, vlm.config.model_type)
         here.together(lambda: check_length(vlm, processor, data, settings))
@@ -179,10 +185,6 @@ def train_one_pass(
         with watch.log:
             trainer.train(resume_from_checkpoint=last)
         return watch.trained(base, steps, here.count, "bfloat16" if arguments.bf16 else "float32")
-
-
-def _ignore(step: int, steps: int, figure: float) -> None:
-    """The progress of a process that does not report."""
 
 
 def _checked_arguments(data: OnePassData, settings: DistillSettings, run: Path, steps: int, count: int) -> Any:
@@ -250,15 +252,15 @@ class _TrainingWatch(TrainerCallback):
             self._rewards = [] if record["kind"] == "validation" else [*self._rewards, float(record.get("reward", 0.0))]
         self._started = time.perf_counter() - self.curve.seconds
 
-    def rewarded(self, found: AnswerRewards) -> None:
+    def rewarded(self, rewards: AnswerRewards) -> None:
         """Note what the answers of a step were worth."""
-        self.latest = found
-        self._count(lambda name: getattr(found, name))
+        self.latest = rewards
+        self._count(lambda name: getattr(rewards, name))
 
-    def _count(self, told: Callable[[str], Any]) -> None:
+    def _count(self, count_of: Callable[[str], Any]) -> None:
         """Add the counts of one step; a look at the validation images has none."""
         for name in _COUNTS:
-            self.counts[name] += int(told(name) or 0)
+            self.counts[name] += int(count_of(name) or 0)
 
     def on_train_begin(self, args: Any, state: Any, control: Any, **_: Any) -> None:
         """A look before the first step."""
@@ -269,17 +271,18 @@ class _TrainingWatch(TrainerCallback):
         """After every step: the log, and now and then a look."""
         if not logs or "loss" not in logs or self.latest is None:
             return
-        step, found = state.global_step, self.latest
-        _check_finite(step, logs, self.run)
+        step, rewards = state.global_step, self.latest
+        if not math.isfinite(float(logs["loss"]) + float(logs.get("grad_norm", 0.0))):
+            raise not_finite_error(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", self.run)
         figures = {name.rpartition("/")[2]: float(logs[name]) for name in _LOGGED if name in logs}
-        counted = {name: float(getattr(found, name)) for name in _COUNTS}
-        told = {name: value if math.isfinite(value) else None for name, value in (figures | found.figures).items()}
-        self.log.write("train", step, {**told, **counted})
-        self._rewards.append(found.figures["reward"])
+        counts = {name: float(getattr(rewards, name)) for name in _COUNTS}
+        finite = {name: value if math.isfinite(value) else None for name, value in (figures | rewards.figures).items()}
+        self.log.write("train", step, {**finite, **counts})
+        self._rewards.append(rewards.figures["reward"])
         self.curve.seconds = time.perf_counter() - self._started
         if self.items and (step % self.settings.validate_every == 0 or step == state.max_steps):
             self._look(step)
-        self.progress(step, state.max_steps, found.figures["reward"])
+        self.progress(step, state.max_steps, rewards.figures["reward"])
 
     def _look(self, step: int) -> None:
         """Ask about the validation images, and store the weights where this state is to be kept."""
@@ -300,32 +303,34 @@ class _TrainingWatch(TrainerCallback):
         """Greedy answers about the validation images in their order, each process about its share."""
         here = TorchProcesses()
         mine = self.items[here.number :: here.count]
-        asked = lambda number: (self.data.picture(mine[number]), self.data.asking.question(mine[number]))  # noqa: E731
+        question_of = lambda number: (self.data.picture(mine[number]), self.data.asking.question(mine[number]))  # noqa: E731
         trainer = self.trainer
         with unwrap_model_for_generation(trainer.model_wrapped, trainer.accelerator) as plain:
             was = plain.training
             plain.eval()
             answers = greedy_answers(
-                LoadedVlm.around(plain, self.processor), len(mine), asked, max_tokens=self.settings.max_tokens
+                LoadedVlm.around(plain, self.processor), len(mine), question_of, max_tokens=self.settings.max_tokens
             )
             plain.train(was)
-        told = [pair for part in here.gather(list(zip(mine, answers))) for pair in part]
+        answered_items = [pair for part in here.gather(list(zip(mine, answers))) for pair in part]
         if self.is_main:
             with open(self.run / ANSWERS_LOG, "a", encoding="utf-8") as file:
                 file.writelines(
-                    json.dumps({"step": step, "item": item, "said": text}) + "\n" for item, text in told[:_SHOWN]
+                    json.dumps({"step": step, "item": item, "said": text}) + "\n"
+                    for item, text in answered_items[:_LOGGED_ANSWERS]
                 )
-        text = dict(told)
+        text = dict(answered_items)
         return [text[item] for item in self.items]
 
     def trained(self, base: str, steps: int, count: int, precision: str) -> TrainedScorer:
         """The run as it ended."""
-        kept = TorchProcesses().decide(lambda: self.curve.kept)
-        if kept is None:
+        kept_step = TorchProcesses().decide(lambda: self.curve.kept)
+        if kept_step is None:
             self.weigh(self.run / BEST, steps)
         return TrainedScorer(
-            run=self.run, weights=self.run / BEST, base=base, steps=steps, best_step=kept or steps, curve=self.curve,
-            counts=dict(self.counts), seconds=self.curve.seconds, processes=count, precision=precision,
+            run=self.run, weights=self.run / BEST, base=base, steps=steps, best_step=kept_step or steps,
+            curve=self.curve, counts=dict(self.counts),
+            seconds=self.curve.seconds, processes=count, precision=precision,
             is_main=self.is_main,
         )  # fmt: skip
 
@@ -333,21 +338,7 @@ class _TrainingWatch(TrainerCallback):
 _COUNTS = ("answers", "unread", "out_of_range", "thoughtless", "unranked")
 
 
-def _check_finite(step: int, logs: Mapping[str, float], run: Path) -> None:
-    """A loss that is no number spoils all weights after it."""
-    if not math.isfinite(float(logs["loss"]) + float(logs.get("grad_norm", 0.0))):
-        raise not_finite_error(f"loss {logs['loss']}, gradient {logs.get('grad_norm')} in step {step}", run)
-
-
-# --------------------------------------------------------------------------------------------------
-# A brief supervised stage on the form of an answer alone: scores are drawn at random, without regard to the image.
-#
-# It teaches nothing about quality, only how to answer. A released VLM does not need it; a model that never keeps the
-# form
-# has no answer that could be rewarded, and GRPO no difference to learn from. TRL's SFTTrainer takes the steps, in all
-# processes and with the same engine as GRPO. The weights are written to RUN/format, from where training begins; the
-# divergence from the model as it began is then from this one.
-# --------------------------------------------------------------------------------------------------
+# -- the format stage --------------------------------------------------------------------------------------------------
 
 try:
     with warnings.catch_warnings():
@@ -400,16 +391,16 @@ def learn_format(
     del trainer, vlm
     gc.collect()
     release_engine()
-    here.decide(lambda: _finish_format(model, learned, place, half=half))
+
+    def finish() -> None:
+        if learned != place:
+            with whole_folder(place) as folder:
+                save_merged(model, learned, folder, half=half)
+            shutil.rmtree(learned)
+        shutil.rmtree(place.with_name(FORMAT_CHECKPOINTS), ignore_errors=True)
+
+    here.decide(finish)
     return place
-
-
-def _finish_format(model: str, learned: Path, place: Path, *, half: bool) -> None:
-    if learned != place:
-        with whole_folder(place) as folder:
-            save_merged(model, learned, folder, half=half)
-        shutil.rmtree(learned)
-    shutil.rmtree(place.with_name(FORMAT_CHECKPOINTS), ignore_errors=True)
 
 
 def _format_arguments(settings: DistillSettings, run: Path, count: int) -> SFTConfig:

@@ -1,20 +1,32 @@
-"""The reward of one-pass answers: rank + format + range, the same however many processes share the answers.
+"""Settings of `salon distill train`, and the reward of one-pass answers that they describe.
 
     reward = rank_weight * R       R by stats.fidelity, over all images that are answered at one time
              - format_penalty      if the answer cannot be read, or lacks the thought that was asked for
              - range_penalty       if every criterion has its number and one of them is off its scale
              + absolute_weight * C C by stats.closeness: nearness to the labels themselves; not in the paper, default 0
 
-The rank reward fixes an order and no scale; the absolute term fixes the scale, for labels that have values (methods,
-pseudo-scores).
+The rank reward fixes an order and no scale; the absolute term fixes the scale, for labels that have values. An answer
+that cannot be read, or is off the scale, has no rank reward and no part in the mean and variance of its image. An image
+without a partner has no rank reward for any of its answers; format and range still count. So an answer is worth 0 to
+`rank_weight` if it is read and on its scale, and less than 0 otherwise.
 
-An answer that cannot be read, or leaves the scale, has no rank reward: nothing is drawn for it and nothing is cut to
-fit, and it has no part in the mean and variance of its image. An image without a partner has no rank reward for any of
-its answers; format and range still count. So an answer is worth 0 to `rank_weight` where it is read and on its scale,
-and less than 0 else.
+Answers are grouped by item and gathered from all processes before anything is compared. They are sorted first, so the
+numbers are the same to the last bit for 1, 2 or 4 processes.
 
-Answers are grouped by the id of their item and gathered from all processes before anything is compared. They are put in
-one order first, so the numbers are the same to the last bit for 1, 2 or 4 processes.
+Defaults of the settings are PPaint's (appendix D.2, Table 16) where it gives them: six answers for an image, 64 images
+a step, AdamW at 1e-6, clipping at 1, ten epochs, 512 tokens. It gives neither tau, eps, beta nor the weights of the
+format and range terms: eps, ddof and beta are those of VisualQuality-R1's code, the others are Salon's.
+
+The reward in the shapes that trainers call:
+
+    TRL                f(prompts, completions, completion_ids, **columns) -> list[float]         a column `item`
+    verl               f(data_sources, solution_strs, ground_truths, extra_infos) -> list[float]
+                       `reward_model.reward_manager=batch`; the item is the ground truth, or extra_info["item"]
+    ms-swift           a class for `orms`: C(args=...)(completions, **columns) -> list[float]    a column `item`
+    VisualQuality-R1   f(completions, solution, **kwargs) -> list[float]                         `item` or `image_path`
+
+verl's usual reward sees one answer at a time and cannot compare; its batch manager passes all of them. TRL, ms-swift
+and VisualQuality-R1 call the reward in every process with that process's answers: give DistillReward the processes.
 """
 
 from __future__ import annotations
@@ -174,7 +186,7 @@ class DistillReward:
         everyone = self.processes.gather(mine)
         before = sum(len(part) for part in everyone[: self.processes.number])
         rows = [row for part in everyone for row in part]
-        return self._rewarded(rows, slice(before, before + len(mine)))
+        return self._reward_rows(rows, slice(before, before + len(mine)))
 
     def targets(self, items: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """(n, n, D) p_gt and w among items, given by their place in the labels."""
@@ -205,14 +217,14 @@ class DistillReward:
         answer = self.read(text)
         return answer.scores, answer.problem, answer.is_read, answer.thought or not self.think
 
-    def _rewarded(self, rows: list[tuple[Any, ...]], mine: slice) -> AnswerRewards:
+    def _reward_rows(self, rows: list[tuple[Any, ...]], mine: slice) -> AnswerRewards:
         empty = (np.nan,) * len(self.labels.criteria)
         code = np.array([row[0] for row in rows], np.int64)
         scores = np.array([row[1] or empty for row in rows], float).reshape(len(rows), len(empty))
-        found = self._ranked(code, scores)
+        fidelity = self._rank_answers(code, scores)
         is_read, thought = (np.array([row[n] for row in rows], bool) for n in (3, 4))
         lost = np.isnan(scores).any(1)
-        rank = np.where(np.isfinite(found.rank), found.rank, 0.0)
+        rank = np.where(np.isfinite(fidelity.rank), fidelity.rank, 0.0)
         total = (
             self.terms.rank_weight * rank
             - self.terms.format_penalty * ~(is_read & thought)
@@ -223,25 +235,29 @@ class DistillReward:
             total = total + self.terms.absolute_weight * np.where(np.isfinite(near), near, 0.0)
         return AnswerRewards(
             rewards=total[mine],
-            rank=found.rank[mine],
+            rank=fidelity.rank[mine],
             answers=len(rows),
             images=len(set(code.tolist())),
             unread=int((~is_read).sum()),
             out_of_range=int((is_read & lost).sum()),
             thoughtless=int((is_read & ~thought).sum()),
-            unranked=int((np.isnan(found.rank) & ~lost).sum()),
+            unranked=int((np.isnan(fidelity.rank) & ~lost).sum()),
             problems=dict(Counter(row[2] for row in rows if row[2] is not None)),
-            figures=_figures(total, found, scores) if rows else {},
+            figures=_figures(total, fidelity, scores) if rows else {},
         )
 
-    def _ranked(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
-        """Eq. 4-8 over all answers, computed in an order that does not hang on who gave which."""
+    def _rank_answers(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
+        """Eq. 4-8 over all answers, computed in an order that does not depend on which process gave which."""
         items, image = np.unique(code, return_inverse=True)
         order = np.lexsort((*scores.T[::-1], image))
         wins, weights = self.targets(items)
-        found = fidelity_rewards(scores[order], image[order], wins, weights, eps=self.terms.eps, ddof=self.terms.ddof)
+        fidelity = fidelity_rewards(
+            scores[order], image[order], wins, weights, eps=self.terms.eps, ddof=self.terms.ddof
+        )
         back = np.argsort(order)
-        return Fidelity(found.rank[back], found.by_criterion[back], found.parsed[back], found.mean, found.variance)
+        return Fidelity(
+            fidelity.rank[back], fidelity.by_criterion[back], fidelity.parsed[back], fidelity.mean, fidelity.variance
+        )
 
 
 _NO_SHARES: Floats = np.empty((0, 0))
@@ -254,27 +270,22 @@ def vote_shares(pairs: PseudoPairs, criteria: int) -> Floats:
     return shares
 
 
-def _figures(total: Floats, found: Fidelity, scores: Floats) -> dict[str, float]:
-    told = np.isfinite(found.rank)
-    kept = scores[found.parsed]
+def _figures(total: Floats, fidelity: Fidelity, scores: Floats) -> dict[str, float]:
+    is_ranked = np.isfinite(fidelity.rank)
+    parsed = scores[fidelity.parsed]
     return {
         "reward": float(total.mean()),
-        "rank": float(found.rank[told].mean()) if told.any() else float("nan"),
-        "read": float(found.parsed.mean()),
-        "score_mean": float(kept.mean()) if len(kept) else float("nan"),
-        "score_sd": float(kept.std(0).mean()) if len(kept) else float("nan"),
-        "answer_sd": float(np.sqrt(np.nanmean(found.variance))) if np.isfinite(found.variance).any() else float("nan"),
+        "rank": float(fidelity.rank[is_ranked].mean()) if is_ranked.any() else float("nan"),
+        "read": float(fidelity.parsed.mean()),
+        "score_mean": float(parsed.mean()) if len(parsed) else float("nan"),
+        "score_sd": float(parsed.std(0).mean()) if len(parsed) else float("nan"),
+        "answer_sd": float(np.sqrt(np.nanmean(fidelity.variance)))
+        if np.isfinite(fidelity.variance).any()
+        else float("nan"),
     }
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything the training of a one-pass scorer can be told, described once: flags, help, docs and cards read it here.
-#
-# Defaults are PPaint's (appendix D.2, Table 16) where it gives them: six answers for an image, 64 images a step, AdamW
-# at
-# 1e-6, clipping at 1, ten epochs, 512 tokens. It gives neither tau, eps, beta nor the weights of the format and range
-# terms: eps, ddof and beta are those of VisualQuality-R1's code, the others are Salon's.
-# --------------------------------------------------------------------------------------------------
+# -- settings ----------------------------------------------------------------------------------------------------------
 
 DISTILL_FULL_RATE, DISTILL_LORA_RATE = 1e-6, 1e-5
 DISTILL_FREE = frozenset(
@@ -398,34 +409,21 @@ class DistillSettings(RewardTerms):
         return self.lr or (DISTILL_FULL_RATE if self.learn == "full" else DISTILL_LORA_RATE)
 
 
-# --------------------------------------------------------------------------------------------------
-# One reward object in the shapes that trainers call.
-#
-#     TRL                f(prompts, completions, completion_ids, **columns) -> list[float]         a column `item`
-#     verl               f(data_sources, solution_strs, ground_truths, extra_infos) -> list[float]
-#                        `reward_model.reward_manager=batch`; the item is the ground truth, or extra_info["item"]
-#     ms-swift           a class for `orms`: C(args=...)(completions, **columns) -> list[float]    a column `item`
-#     VisualQuality-R1   f(completions, solution, **kwargs) -> list[float]                         `item` or
-# `image_path`
-#
-# verl's usual reward sees one answer at a time and cannot compare; its batch manager hands over all of them. TRL,
-# ms-swift and VisualQuality-R1 call the reward in every process with that process's answers: give DistillReward the
-# processes.
-# --------------------------------------------------------------------------------------------------
+# -- shapes of trainers ------------------------------------------------------------------------------------------------
 
 OnReward = Callable[[AnswerRewards], None]
 
 
-def trl_reward(reward: DistillReward, told: OnReward | None = None) -> Callable[..., list[float | None]]:
-    """The reward as TRL's GRPOTrainer calls it; `told` gets the figures of every call."""
+def trl_reward(reward: DistillReward, on_reward: OnReward | None = None) -> Callable[..., list[float | None]]:
+    """The reward as TRL's GRPOTrainer calls it; `on_reward` gets the figures of every call."""
 
     def one_pass_fidelity(
         prompts: Sequence[Any], completions: Sequence[Any], completion_ids: Sequence[Any], **columns: Any
     ) -> list[float | None]:
-        found = reward(completion_texts(completions), _items(columns))
-        if told is not None:
-            told(found)
-        return [float(value) for value in found.rewards]
+        rewards = reward(completion_texts(completions), _items(columns))
+        if on_reward is not None:
+            on_reward(rewards)
+        return [float(value) for value in rewards.rewards]
 
     return one_pass_fidelity
 
@@ -485,16 +483,11 @@ def visualquality_reward(reward: DistillReward, items: Mapping[str, str] | None 
 
 def completion_texts(completions: Sequence[Any]) -> list[str]:
     """The words of completions: plain text, or the last message of a chat."""
-    return [_words(one) for one in completions]
-
-
-def _words(completion: Any) -> str:
-    if isinstance(completion, str):
-        return completion
-    content = completion[-1]["content"]
-    if isinstance(content, str):
-        return content
-    return "".join(part.get("text") or "" for part in content)
+    texts = []
+    for completion in completions:
+        content = completion if isinstance(completion, str) else completion[-1]["content"]
+        texts.append(content if isinstance(content, str) else "".join(part.get("text") or "" for part in content))
+    return texts
 
 
 def _items(columns: Mapping[str, Any]) -> list[str]:

@@ -1,4 +1,4 @@
-"""Before and after a one-pass scorer is trained: what a run goes on with, its trainers' arguments, its weights."""
+"""Before and after a one-pass scorer is trained: what a run continues with, trainers' arguments, weights, errors."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ try:
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("distill") from None
 
-CHECKPOINTS, BEGUN = "checkpoints", "begun.json"
+CHECKPOINTS, START_FILE = "checkpoints", "begun.json"
 _SUPPRESSED = ("image_token_id", "video_token_id", "vision_start_token_id", "vision_end_token_id")
 """Tokens that no answer may hold: a network would look for a picture where there is none."""
 
@@ -49,22 +49,22 @@ def last_checkpoint(run: Path, folder: str = CHECKPOINTS) -> str | None:
 
 
 def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any]) -> None:
-    """Note what the run begins with; refuse to go on with anything else."""
+    """Record what the run begins with; refuse to continue with anything else."""
     run.mkdir(parents=True, exist_ok=True)
     mine = {name: value for name, value in settings.model_dump(mode="json").items() if name not in DISTILL_FREE} | {
         **made_by
     }
-    file = run / BEGUN
+    file = run / START_FILE
     if not file.is_file():
         with whole_file(file) as target:
             target.write(json.dumps(mine).encode())
         return
-    found = json.loads(file.read_text())
-    other = [name for name in mine if mine[name] != found.get(name)]
-    if other:
+    before = json.loads(file.read_text())
+    changed = [name for name in mine if mine[name] != before.get(name)]
+    if changed:
         raise BadValue(
             "a run goes on with the labels, the model and the settings that it began with",
-            found=", ".join(f"{name} {found.get(name)!r}, now {mine[name]!r}" for name in other[:3]),
+            found=", ".join(f"{name} {before.get(name)!r}, now {mine[name]!r}" for name in changed[:3]),
             where=str(run),
             remedy="give the same ones, or begin anew with --overwrite",
         )
@@ -105,7 +105,7 @@ def check_engine(settings: DistillSettings, arguments: Any) -> None:
 
 
 def engine_arguments(settings: DistillSettings) -> dict[str, Any]:
-    """What every trainer of a run is told alike: where and how exactly it computes, and what it writes."""
+    """Arguments shared by the trainers of a run: where and how exactly they compute, and what they write."""
     half = settings.precision == "bfloat16" or (settings.precision == "auto" and has_bfloat16())
     return {
         "use_cpu": on_cpu(),
@@ -128,7 +128,7 @@ def largest_divisor(number: int, limit: int) -> int:
 
 
 def grpo_arguments(settings: DistillSettings, run: Path, steps: int, count: int) -> GRPOConfig:
-    """What TRL is told: one generation for each step, over all its images."""
+    """Arguments of TRL: one generation for each step, over all its images."""
     answers = settings.images * settings.group
     if answers % count:
         raise BadValue(
@@ -209,17 +209,17 @@ def write_weights(trainer: Any, processor: Any, place: Path, *, step: int | None
     """
     part = place.with_name(f".{place.name}{PART}")
     trainer.save_model(str(part))
-    TorchProcesses().decide(lambda: _place_weights(part, processor, place, step))
 
+    def put_in_place() -> None:
+        _save_processor(processor, part)
+        if step is not None:
+            (part / STEP).write_text(str(step))
+        with whole_folder(place) as stage:  # the earlier weights stay until the new ones are whole
+            for file in part.iterdir():
+                os.replace(file, stage / file.name)
+        part.rmdir()
 
-def _place_weights(part: Path, processor: Any, place: Path, step: int | None) -> None:
-    _save_processor(processor, part)
-    if step is not None:
-        (part / STEP).write_text(str(step))
-    with whole_folder(place) as stage:  # the weights of before are there until these are, both of them whole
-        for file in part.iterdir():
-            os.replace(file, stage / file.name)
-    part.rmdir()
+    TorchProcesses().decide(put_in_place)
 
 
 def save_merged(base: str, adapted: Path, folder: Path, *, half: bool) -> None:
@@ -253,15 +253,15 @@ def copy_weights(weights: Path, folder: Path) -> None:
 
 def sampling_limits(vlm: Any, processor: Any, settings: DistillSettings) -> dict[str, Any]:
     """What sampling leaves out: by token for transformers, by its text for vLLM."""
-    found = (getattr(vlm.config, name, None) for name in _SUPPRESSED)
-    tokens = sorted({token for token in found if isinstance(token, int)})
+    token_ids = (getattr(vlm.config, name, None) for name in _SUPPRESSED)
+    tokens = sorted({token for token in token_ids if isinstance(token, int)})
     if settings.vllm == "off":
         return {"suppress_tokens": tokens}
     return {"bad_words": processor.tokenizer.convert_ids_to_tokens(tokens)} if tokens else {}
 
 
 def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillSettings) -> None:
-    """Whether the first question leaves room for its answer: better now than in the middle of a step."""
+    """Whether the first question leaves space for its answer; checked now, not in the middle of a step."""
     item = data.train[0]
     try:
         LoadedVlm.around(vlm, processor).inputs(
@@ -276,9 +276,7 @@ def check_length(vlm: Any, processor: Any, data: OnePassData, settings: DistillS
         ) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# What can go wrong while a one-pass scorer is trained, in words that say what helps.
-# --------------------------------------------------------------------------------------------------
+# -- errors in words ---------------------------------------------------------------------------------------------------
 
 
 @contextmanager
@@ -311,12 +309,12 @@ def explain_errors(settings: DistillSettings, run: Path) -> Iterator[None]:
         raise _memory_error(settings) from None
 
 
-def not_finite_error(found: str, run: Path) -> NotConverged:
+def not_finite_error(problem: str, run: Path) -> NotConverged:
     """The error for weights or a loss that are no numbers any more."""
     last = last_checkpoint(run)
     return NotConverged(
         "a loss that is a number is needed",
-        found=found,
+        found=problem,
         where=str(run),
         remedy=f"begin anew with a lower --lr or --clip; the last good checkpoint is {last or 'none'}",
     )
@@ -331,9 +329,7 @@ def _memory_error(settings: DistillSettings) -> BadValue:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Whether vLLM can sample the answers: refused at the start, in all processes, in place of a wait in the middle.
-# --------------------------------------------------------------------------------------------------
+# -- vLLM --------------------------------------------------------------------------------------------------------------
 
 try:
     with warnings.catch_warnings():

@@ -1,13 +1,12 @@
 """From a study and a folder of labels to a one-pass scorer: question, split, leak guard, training, card, folder.
 
-Composes `judge` (how one picture is asked about), `fuse` (the split by prompt) and `train`. Several processes may run
-it at once, as torchrun or accelerate start them: all train, the first one writes.
+Several processes may run it at once, as torchrun or accelerate start them: all train, the first one writes.
 
     report = distill_study(study_folder, labels_folder, "weights/Qwen3-VL-8B-Instruct", out)
-    reward = study_reward(study, labels)          the reward alone, for another trainer
 
-OUT/                  the VLM, one_pass.json (the card), README.md, guard.parquet
-OUT/run/log.jsonl     what every step gave; beside it TensorBoard's files, split.parquet and, while it runs, checkpoints
+    OUT/                  the VLM, one_pass.json (the card), README.md, guard.parquet
+    OUT/run/log.jsonl     what every step gave; beside it TensorBoard's files, split.parquet and, while it runs,
+                          checkpoints
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue, DesignError, UnknownReference
 from salon.evaluate.leaks import LeakGuard, find_leaks, picture_keys, save_guard, without_look_alikes
-from salon.evaluate.pseudo_scores import LabelCard, PseudoPairs, PseudoScores, read_pseudo_scores
+from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, read_pseudo_scores
 from salon.fuse.splits import item_prompts, split_items
 from salon.judge.model_scorers import OnePass
 from salon.models.cards import ONE_PASS_CARD, ROLE, ModelCriterion, OnePassCard, write_one_pass_card
@@ -39,7 +38,7 @@ from salon.store.data_card import escape_md
 from salon.store.folder import local_path, open_study
 from salon.store.near_pictures import PictureKey
 from salon.study import Signature, Study
-from salon.study.nouns import Criterion, Noun, Scale
+from salon.study.nouns import Noun, Scale
 from salon.study.votes import SPLITS
 from salon.train.distill_loop import TrainedScorer, train_one_pass
 from salon.train.distill_settings import DISTILL_FREE, DistillSettings
@@ -114,14 +113,19 @@ def distill_study(
     processes()  # joins the others
     here = TorchProcesses()
     here.decide(lambda: _check_target(out, resume=resume, overwrite=overwrite))
-    study, folder, known = here.together(lambda: _open_inputs(source, labels, criteria))
-    form = one_pass_form(study, known, think=settings.think, role=settings.role)
-    sides, keys, notes = here.decide(lambda: _apart_sides(study, folder, known, settings, apart))
+    study, folder, labels_used = here.together(lambda: _open_inputs(source, labels, criteria))
+    form = one_pass_form(study, labels_used, think=settings.think, role=settings.role)
+    sides, keys, notes = here.decide(lambda: study_sides(study, folder, labels_used, settings))
+    if apart is not None:
+        here.decide(lambda: _refuse_leaks(keys, apart))
     images = {item: folder / image for item, image in _images(study).items() if image}
-    data = OnePassData(known, images, question_form(study, form, settings), sides["train"], sides["validation"],
-                       settings.pixels, _prompts(study))  # fmt: skip
+    prompts = {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
+    asking = question_form(study, form, settings)
+    data = OnePassData(
+        labels_used, images, asking, sides["train"], sides["validation"], pixels=settings.pixels, prompts=prompts
+    )
     made_of = here.decide(lambda: f"{Path(model).name} {fingerprint(model) or 'by its hub name'}")
-    made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(known), "question": form.hash}
+    made_by = {"data": study.hash, "backbone": made_of, "labels": _identity(labels_used), "question": form.hash}
     data.order(settings.images, 1, settings.seed)  # refused now where a step is larger than what there is
     with ExitStack() as held_run:
         here.decide(lambda: _claim(held_run, out / RUN, sides, overwrite=overwrite))
@@ -129,42 +133,42 @@ def distill_study(
             model, data, settings, out / RUN, name=out.name, made_by=made_by, progress=progress,
             format_progress=format_progress,
         )  # fmt: skip
-        taught = _scorer_source(study, form, settings, sides)
+        counts = {f"{side} items": len(items) for side, items in sides.items()}
+        counts["items left out"] = len(_images(study)) - sum(counts.values())
+        split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
+                 "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
+        scorer_criteria = tuple(ModelCriterion(id=criterion.id, name=criterion.title) for criterion in form.criteria)
+        taught = ScorerSource(
+            study.name, study.hash, study.revision, split, counts, scorer_criteria, form.record(), form.hash
+        )
         texts = [study_text(study)(item) for side in ("train", "validation") for item in sides[side]]
         guard = LeakGuard.of([keys[item] for side in ("train", "validation") for item in sides[side]],
                          [text for text in texts if text] if settings.show_prompt else [])  # fmt: skip
         make_card = partial(
-            one_pass_card, out.name, trained, settings, known, taught, backbone=made_of,
+            one_pass_card, out.name, trained, settings, labels_used, taught, backbone=made_of,
             backbone_name=Path(model).name if Path(model).is_dir() else model,  # no path of this machine
         )  # fmt: skip
         notes = [*_few_notes(trained, sides), *trained.curve.notes(trained.best_step), *notes]
-        written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
-        card = here.decide(lambda: _write_scorer(out, trained, make_card, guard) if written else make_card(guard={}))
-        return _report(out, card, known, notes, written=written) if trained.is_main else None
+        is_written = here.decide(lambda: keep_anyway or not trained.verdict.is_broken)
+        card = here.decide(lambda: _write_scorer(out, trained, make_card, guard) if is_written else make_card(guard={}))
+        return _report(out, card, labels_used, notes, is_written=is_written) if trained.is_main else None
 
 
 def _open_inputs(
     source: Path, labels: Path | PseudoScores, criteria: Sequence[str]
 ) -> tuple[Study, Path, PseudoScores]:
     study, folder = open_study(source), local_path(source).resolve()
-    known = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
-    return study, folder, select_labels(study, known, criteria)
-
-
-def _apart_sides(
-    study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings, apart: Path | None
-) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
-    """The sides of the split; refused where a picture of the study `apart` is among them."""
-    sides, keys, notes = study_sides(study, folder, labels, settings)
-    if apart is not None:
-        _refuse_leaks(keys, apart)
-    return sides, keys, notes
+    scores = read_pseudo_scores(labels) if isinstance(labels, Path) else labels
+    return study, folder, select_labels(study, scores, criteria)
 
 
 def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *, overwrite: bool) -> None:
-    """Let no other command train in `run` before `held_run` ends; empty it where nothing in it is to go on."""
+    """Let no other command train in `run` before `held_run` ends; empty it where nothing in it can be resumed."""
     held_run.enter_context(hold_run(run, anew=overwrite or not _unfinished(run)))
-    _write_split(run / "split.parquet", sides)
+    rows = [(item, side) for side, items in sides.items() for item in items]
+    table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
+    with whole_file(run / "split.parquet") as target:
+        pq.write_table(table, target, compression="zstd")
 
 
 # -- how items are asked about ---------------------------------------------------------------------------------------
@@ -172,13 +176,11 @@ def _claim(held_run: ExitStack, run: Path, sides: dict[str, tuple[str, ...]], *,
 
 def one_pass_form(study: Study, labels: PseudoScores, *, think: bool = True, role: str = ROLE) -> OnePass:
     """The question for the criteria of `labels`, on the scale of the labels."""
-    criteria = tuple(_scaled(study.criterion(id), labels) for id in labels.criteria)
+    criteria = tuple(
+        study.criterion(id).model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
+        for id in labels.criteria
+    )
     return OnePass(criteria=criteria, think=think, role=role)
-
-
-def _scaled(criterion: Criterion, labels: PseudoScores) -> Criterion:
-    """On the scale of the labels, where high is better under every criterion, flags too."""
-    return criterion.model_copy(update={"scale": Scale(low=labels.low, high=labels.high)})
 
 
 def question_form(study: Study, form: OnePass, settings: DistillSettings) -> QuestionForm:
@@ -186,11 +188,13 @@ def question_form(study: Study, form: OnePass, settings: DistillSettings) -> Que
     text = study_text(study)
 
     def random_answer(rng: np.random.Generator) -> str:
-        ends = [(one.scale.low, one.scale.high) for one in form.criteria if one.scale is not None]
+        ends = [
+            (criterion.scale.low, criterion.scale.high) for criterion in form.criteria if criterion.scale is not None
+        ]
         return form.answer([float(rng.uniform(*end)) for end in ends])
 
-    shown = text if settings.show_prompt else lambda item: None
-    return QuestionForm(lambda item: form.question(shown(item)), form.read, random_answer, think=settings.think)
+    prompt_of = text if settings.show_prompt else lambda item: None
+    return QuestionForm(lambda item: form.question(prompt_of(item)), form.read, random_answer, think=settings.think)
 
 
 def study_text(study: Study) -> Callable[[str], str | None]:
@@ -209,29 +213,29 @@ def study_text(study: Study) -> Callable[[str], str | None]:
 
 
 def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds what nobody asked to go on with or to replace; nothing is touched.
+    """Refuse a folder with content that --resume or --overwrite does not allow; nothing is touched.
 
     A scorer that is to be replaced stays until the new one is whole.
     """
-    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, begun = (out / ONE_PASS_CARD).is_file(), _unfinished(out / RUN)
-    if there and not done and not (out / RUN).is_dir():
+    is_used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    is_finished, is_unfinished = (out / ONE_PASS_CARD).is_file(), _unfinished(out / RUN)
+    if is_used and not is_finished and not (out / RUN).is_dir():
         raise BadFile("a new folder is needed for the scorer", found="something else", where=str(out))
-    if begun and not (resume or overwrite):
+    if is_unfinished and not (resume or overwrite):
         raise BadFile(
             "a new folder is needed for the scorer",
             found="a run that was not finished",
             where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
         )
-    if done and not begun and not overwrite:
+    if is_finished and not is_unfinished and not overwrite:
         raise BadFile(
             "a new folder is needed for the scorer", found="another scorer", where=str(out), remedy="--overwrite"
         )
 
 
 def _unfinished(run: Path) -> bool:
-    """Whether there is something to go on with: a run that was refused before its first step left nothing."""
+    """Whether there is something to resume: a run that was refused before its first step left nothing."""
     return any((run / name).exists() for name in _UNFINISHED)
 
 
@@ -254,34 +258,31 @@ def select_labels(study: Study, labels: PseudoScores, criteria: Sequence[str]) -
     if not criteria or tuple(criteria) == labels.criteria:
         return labels
     places = [labels.criteria.index(id) for id in criteria]
-    pairs = None if labels.pairs is None else _pairs_of(labels.pairs, places)
+    pairs = labels.pairs
+    if pairs is not None:
+        stays = np.isin(pairs.criterion, places)
+        number = np.array([places.index(old) for old in pairs.criterion[stays].tolist()], np.int64)
+        pairs = PseudoPairs(pairs.a[stays], pairs.b[stays], number, pairs.p[stays], pairs.votes[stays])
     return replace(
         labels, criteria=tuple(criteria), values=labels.values[:, places], sd=labels.sd[:, places],
         n=labels.n[:, places], pairs=pairs,
     )  # fmt: skip
 
 
-def _pairs_of(pairs: PseudoPairs, places: Sequence[int]) -> PseudoPairs:
-    stays = np.isin(pairs.criterion, places)
-    number = np.array([places.index(old) for old in pairs.criterion[stays].tolist()], np.int64)
-    return PseudoPairs(pairs.a[stays], pairs.b[stays], number, pairs.p[stays], pairs.votes[stays])
-
-
 def _images(study: Study) -> dict[str, str | None]:
     return {item.id: item.image for item in study.nouns("items")}
-
-
-def _prompts(study: Study) -> dict[str, str]:
-    return {item.id: item.prompt for item in study.nouns("items") if item.prompt is not None}
 
 
 def study_sides(
     study: Study, folder: Path, labels: PseudoScores, settings: DistillSettings
 ) -> tuple[dict[str, tuple[str, ...]], dict[str, PictureKey], list[str]]:
     """The labelled items on each side of the split by prompt, the keys of their pictures, and what was left out."""
-    wanted = _labeled_items(labels)
+    there = np.asarray(np.isfinite(labels.values).any(1))
+    if labels.pairs is not None:
+        there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
+    items = [item for item, has_label in zip(labels.items, there) if has_label]
     images = _images(study)
-    gone = [item for item in wanted if not images[item] or not (folder / str(images[item])).is_file()]
+    gone = [item for item in items if not images[item] or not (folder / str(images[item])).is_file()]
     if gone:
         raise BadFile(
             "every item with a label needs its picture",
@@ -294,33 +295,26 @@ def study_sides(
         raise BadValue("--train, --validation and --test add up to 1", found=f"{sum(shares):g}")
     split = split_items(study, item_prompts(study), study.ids("prompts"), shares, seed=settings.split_seed)
     side = dict(zip(study.ids("items").to_pylist(), np.array(SPLITS)[split.of_item].tolist()))
-    keys = dict(zip(wanted, picture_keys([folder / str(images[item]) for item in wanted])))
-    table = pa.table({"item": wanted, "split": [side[item] for item in wanted]})
-    (kept,), _ = without_look_alikes([table], ["item"], keys, SPLITS)
-    notes = [f"items of the study without a label, left out: {len(images) - len(wanted):,}"]
-    lost = table.num_rows - kept.num_rows
+    keys = dict(zip(items, picture_keys([folder / str(images[item]) for item in items])))
+    table = pa.table({"item": items, "split": [side[item] for item in items]})
+    (apart,), _ = without_look_alikes([table], ["item"], keys, SPLITS)
+    notes = [f"items of the study without a label, left out: {len(images) - len(items):,}"]
+    lost = table.num_rows - apart.num_rows
     notes += [f"items that look like one on a later side of the split, left out: {lost:,}"] if lost else []
-    rows = list(zip(kept.column("item").to_pylist(), kept.column("split").to_pylist()))
+    rows = list(zip(apart.column("item").to_pylist(), apart.column("split").to_pylist()))
     sides = {name: tuple(item for item, of in rows if of == name) for name in SPLITS}
-    return sides, keys, notes if len(images) > len(wanted) else notes[1:]
-
-
-def _labeled_items(labels: PseudoScores) -> list[str]:
-    there = np.asarray(np.isfinite(labels.values).any(1))
-    if labels.pairs is not None:
-        there[np.concatenate([labels.pairs.a, labels.pairs.b])] = True
-    return [item for item, known in zip(labels.items, there) if known]
+    return sides, keys, notes if len(images) > len(items) else notes[1:]
 
 
 def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
     """No picture of the study to be tested on may be among those trained on: neither its bytes nor its look."""
     study, folder = open_study(apart), local_path(apart).resolve()
     images = {item: folder / image for item, image in _images(study).items() if image and (folder / image).is_file()}
-    found = find_leaks(LeakGuard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
-    if found:
+    leaks = find_leaks(LeakGuard.of(keys.values(), []), dict(zip(images, picture_keys(list(images.values())))), {})
+    if leaks:
         raise DesignError(
             "nothing that is tested on may be trained on",
-            found=found.words,
+            found=leaks.words,
             where=str(apart),
             remedy="take these items out of the study to train on",
         )
@@ -328,32 +322,14 @@ def _refuse_leaks(keys: dict[str, PictureKey], apart: Path) -> None:
 
 def _identity(labels: PseudoScores) -> str:
     """What changes when the labels do, also where only more of the same questions were answered."""
-    told = hashlib.sha256(repr((labels.items, labels.criteria)).encode())
+    digest = hashlib.sha256(repr((labels.items, labels.criteria)).encode())
     pairs = () if labels.pairs is None else (labels.pairs.a, labels.pairs.b, labels.pairs.criterion, labels.pairs.p)
     for part in (labels.values, labels.sd, *pairs):
-        told.update(np.ascontiguousarray(part).tobytes())
-    return f"{labels.source}, {len(labels.items)} items, {told.hexdigest()[:12]}"
-
-
-def _write_split(path: Path, sides: dict[str, tuple[str, ...]]) -> None:
-    rows = [(item, side) for side, items in sides.items() for item in items]
-    table = pa.table({"item": [item for item, _ in rows], "split": [side for _, side in rows]})
-    with whole_file(path) as target:
-        pq.write_table(table, target, compression="zstd")
+        digest.update(np.ascontiguousarray(part).tobytes())
+    return f"{labels.source}, {len(labels.items)} items, {digest.hexdigest()[:12]}"
 
 
 # -- after -----------------------------------------------------------------------------------------------------------
-
-
-def _scorer_source(
-    study: Study, form: OnePass, settings: DistillSettings, sides: dict[str, tuple[str, ...]]
-) -> ScorerSource:
-    criteria = tuple(ModelCriterion(id=one.id, name=one.title) for one in form.criteria)
-    counts = {f"{side} items": len(items) for side, items in sides.items()}
-    counts["items left out"] = len(_images(study)) - sum(counts.values())
-    split = {"train": settings.train, "validation": settings.validation, "test": settings.test,
-             "seed": settings.split_seed, "by": "prompt"}  # fmt: skip
-    return ScorerSource(study.name, study.hash, study.revision, split, counts, criteria, form.record(), form.hash)
 
 
 def _few_notes(trained: TrainedScorer, sides: dict[str, tuple[str, ...]]) -> list[str]:
@@ -382,21 +358,20 @@ def _write_scorer(
 
 
 def _report(
-    out: Path, card: OnePassCard, labels: PseudoScores, notes: Sequence[str], *, written: bool
+    out: Path, card: OnePassCard, labels: PseudoScores, notes: Sequence[str], *, is_written: bool
 ) -> DistillReport:
-    told = card.figures
+    figures = card.figures
     return DistillReport(
         model=str(out), study=card.study, labels=labels.source, simulated=card.simulated, backbone=card.backbone_name,
-        learn=card.settings["learn"], criteria=tuple(one.id for one in card.criteria), counts=card.trained_on,
-        answers=told["answers"], verdict=told["verdict"], written=written, before=told["before"],
-        validation=told["validation"], looks=told["looks"], best_step=told["best_step"],
-        steps=told["steps"], seconds=told["seconds"], notes=tuple(notes), signature=card.signature,
+        learn=card.settings["learn"], criteria=tuple(criterion.id for criterion in card.criteria),
+        counts=card.trained_on, answers=figures["answers"], verdict=figures["verdict"], written=is_written,
+        before=figures["before"],
+        validation=figures["validation"], looks=figures["looks"], best_step=figures["best_step"],
+        steps=figures["steps"], seconds=figures["seconds"], notes=tuple(notes), signature=card.signature,
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a one-pass scorer, for machines and in words.
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 _LABELS = ("source", "judge", "judge_signature", "calls_made", "simulated", "signature")
 
@@ -413,7 +388,7 @@ class ScorerSource:
     items: dict[str, int]
     """Items by split, and those left out."""
     criteria: tuple[ModelCriterion, ...]
-    asked: dict[str, Any]
+    question: dict[str, Any]
     """The record of the question's form."""
     question_hash: str
 
@@ -432,6 +407,10 @@ def one_pass_card(
     """All there is to know about a one-pass scorer."""
     card = labels.card
     source = labels.source if card is None else card.signature or labels.source
+    about: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
+    if card is not None:
+        about |= {"category": card.settings["category"]} if card.settings.get("category") else {}
+        about |= {name: getattr(card, name) for name in _LABELS}
     signature = Signature(
         method="one-pass", data=taught.data[:12], revision=taught.revision,
         settings=settings.model_dump(exclude={"seed"} | DISTILL_FREE)
@@ -440,13 +419,13 @@ def one_pass_card(
     return OnePassCard(
         name=name,
         criteria=taught.criteria,
-        asked=taught.asked,
+        asked=taught.question,
         show_prompt=settings.show_prompt,
         pixels=settings.pixels,
         max_tokens=settings.max_tokens,
         backbone=backbone,
         backbone_name=backbone_name,
-        labels=_about_labels(labels, card),
+        labels=about,
         settings=settings.model_dump(mode="json"),
         study=taught.study,
         data=taught.data,
@@ -474,10 +453,11 @@ def one_pass_card(
 
 def one_pass_words(card: OnePassCard) -> str:
     """The card for people, as Markdown."""
-    counts, verdict, kept = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
+    counts, verdict, best_step = card.figures["answers"], card.figures["verdict"], card.figures["best_step"]
     looks = [ValidationLook.model_validate(look) for look in card.figures["looks"]]
-    rows = [look_cells(look, kept) for look in shown_looks(looks, kept)]
-    said = [
+    rows = [look_cells(look, best_step) for look in shown_looks(looks, best_step)]
+    stage = f"{card.format_steps:,} supervised steps on the form of an answer alone"
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A one-pass scorer by Salon: a vision-language model that gives one picture a number for each criterion in one "
@@ -486,7 +466,7 @@ def one_pass_words(card: OnePassCard) -> str:
         "",
         verdict["words"] if verdict["outcome"] == "learned" else f"**{verdict['words']}**",
         "",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}",
         f"- from: {card.backbone_name} ({card.backbone}); trained: {card.settings['learn']}",
         f"- labels: {card.labels['source']} by {escape_md(card.labels.get('judge') or 'unknown')}; "
         "no person labelled anything",
@@ -496,7 +476,11 @@ def one_pass_words(card: OnePassCard) -> str:
         f"{card.figures['precision']}",
         f"- answers sampled: {counts['answers']:,}; not read {counts['unread']:,}, off the scale "
         f"{counts['out_of_range']:,}, without a partner {counts['unranked']:,}",
-        *_format_words(card.format_steps),
+        *(
+            [f"- before that, {stage}: scores drawn at random, without regard to the image"]
+            if card.format_steps
+            else []
+        ),
         "",
         "Validation against the labels, by which the state was chosen (so it leans upwards; `salon distill evaluate` "
         "says what it is worth against people):",
@@ -513,24 +497,8 @@ def one_pass_words(card: OnePassCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
-
-
-def _format_words(steps: int) -> list[str]:
-    if not steps:
-        return []
-    stage = f"{steps:,} supervised steps on the form of an answer alone"
-    return [f"- before that, {stage}: scores drawn at random, without regard to the image"]
+    return "\n".join(lines)
 
 
 def _look_record(look: ValidationLook | None) -> dict[str, Any] | None:
     return None if look is None else look.model_dump(mode="json")
-
-
-def _about_labels(labels: PseudoScores, card: LabelCard | None) -> dict[str, Any]:
-    told: dict[str, Any] = {"source": labels.source, "low": labels.low, "high": labels.high}
-    if card is None:
-        return told
-    category = card.settings.get("category")
-    told |= {"category": category} if category else {}
-    return told | {name: getattr(card, name) for name in _LABELS}

@@ -1,4 +1,20 @@
-"""What a one-pass scorer learns from: pictures and questions in a fixed order."""
+"""What a one-pass scorer learns from, and how far it has come: looks at the validation items, and the state to keep.
+
+A look asks for greedy scores of the validation items and compares them with the labels.
+
+SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the mean
+          of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
+          have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
+          the wrong one.
+interval  Resamples prompts (items, where no prompt has several), the same draws for every look. So the standard error
+          of a difference between two looks comes from draws of that difference.
+choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
+          is partly luck; among looks that the items cannot distinguish, the one that has trained longest is better on
+          average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
+          It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
+verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
+          for all looks together (Bonferroni).
+"""
 
 from __future__ import annotations
 
@@ -51,10 +67,10 @@ class OnePassData:
     """The prompt of each item that has one: items of one prompt are no independent evidence."""
 
     def __post_init__(self) -> None:
-        known = set(self.labels.items)
+        labeled = set(self.labels.items)
         for item in (*self.train, *self.validation):
-            if item not in known or item not in self.pictures:
-                what = "label" if item not in known else "picture"
+            if item not in labeled or item not in self.pictures:
+                what = "label" if item not in labeled else "picture"
                 raise UnknownReference(f"every item to learn from needs a {what}", found=repr(item))
         both = set(self.train) & set(self.validation)
         if both:
@@ -81,15 +97,15 @@ class OnePassData:
                 remedy=f"--images {max(2, len(self.train))}" if len(self.train) > 1 else "label more items",
             )
         rounds = -(-images * steps // len(self.train))
-        drawn = [self._round(np.random.default_rng([seed, number])) for number in range(rounds)]
-        return [item for one in drawn for item in one][: images * steps]
+        orders = [self._round(np.random.default_rng([seed, number])) for number in range(rounds)]
+        return [item for order in orders for item in order][: images * steps]
 
     def _round(self, rng: np.random.Generator) -> list[str]:
         mixed = [self.train[place] for place in rng.permutation(len(self.train))]
-        return mixed if self.labels.pairs is None else walk_pairs(mixed, self._compared, rng)
+        return mixed if self.labels.pairs is None else walk_pairs(mixed, self._neighbors, rng)
 
     @cached_property
-    def _compared(self) -> dict[str, list[str]]:
+    def _neighbors(self) -> dict[str, list[str]]:
         """With which other training items each was compared."""
         items, own = self.labels.items, set(self.train)
         near: dict[str, set[str]] = {item: set() for item in self.train}
@@ -98,7 +114,7 @@ class OnePassData:
             if items[a] in own and items[b] in own:
                 near[items[a]].add(items[b])
                 near[items[b]].add(items[a])
-        return {item: sorted(others) for item, others in near.items()}
+        return {item: sorted(neighbors) for item, neighbors in near.items()}
 
     def rows(self, batch: Mapping[str, Sequence[str]]) -> dict[str, list[Any]]:
         """What TRL reads of items: their chat, their picture, their id."""
@@ -112,37 +128,19 @@ class OnePassData:
 
 def walk_pairs(items: Sequence[str], near: Mapping[str, Sequence[str]], rng: np.random.Generator) -> list[str]:
     """All items once, each next to one it was compared with where there is one left: depth first, by chance."""
-    found: dict[str, None] = {}
+    visited: dict[str, None] = {}
     for start in items:
         waiting = [start]
         while waiting:
             item = waiting.pop()
-            if item not in found:
-                found[item] = None
-                open_ = [other for other in near[item] if other not in found]
+            if item not in visited:
+                visited[item] = None
+                open_ = [neighbor for neighbor in near[item] if neighbor not in visited]
                 waiting += [open_[place] for place in rng.permutation(len(open_))]
-    return list(found)
+    return list(visited)
 
 
-# --------------------------------------------------------------------------------------------------
-# How far a one-pass scorer has come: looks at the validation items, the state that is kept, and whether it learned.
-#
-# A look asks for greedy scores of the validation items and compares them with the labels.
-#
-# SRCC      Mean over criteria of Spearman's correlation with the labels' values. An unreadable answer counts as the
-# mean
-#           of the readable ones: it earns nothing, and leaving it out would reward silence. Scores that are all equal
-#           have the correlation 0. With labels of pairs alone: the share of pairs in the right order less the share in
-#           the wrong one.
-# interval  Prompts are drawn again (items, where no prompt has several), the same draws for every look. So the standard
-#           error of a difference between two looks comes from draws of that difference.
-# choice    The latest look whose SRCC is within one standard error of the highest. The highest of several noisy numbers
-#           is partly luck; among looks that the items cannot tell apart, the one that has trained longest is better on
-#           average (prove/distill_choice.py). Only one state has to be stored: a look replaces it when it is made.
-#           It needs LEAST_ITEMS items of LEAST_PROMPTS prompts; with fewer the last state is kept.
-# verdict   Whether the kept state reads, has a spread and is above chance: a lower bound of its SRCC is above 0, at 95%
-#           for all looks together (Bonferroni).
-# --------------------------------------------------------------------------------------------------
+# -- looks at the validation items -------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 BEST, STEP, LOOKS = "best", "step.txt", "looks.json"
@@ -220,8 +218,8 @@ class ValidationCurve:
         self.looks: list[ValidationLook] = []
         self.kept: int | None = None
         """The step whose weights are stored; None before the first, and where the last state is kept."""
-        self._asked: list[_LookAnswers] = []
-        self._drawn: list[Floats] = []
+        self._answers: list[_LookAnswers] = []
+        self._draws: list[Floats] = []
         self._lost = 0
         rng = np.random.default_rng(0)  # the same items for every look and every run
         counts = rng.multinomial(self.units, np.full(self.units, 1 / self.units), size=DRAWS) if items else np.empty(0)
@@ -242,7 +240,7 @@ class ValidationCurve:
         """Note the answers about the items after `step`; True where this state is the one to keep from now on."""
         read = [self.data.asking.read(text).scores for text in answers]
         empty = (np.nan,) * len(self.data.labels.criteria)
-        scores = np.array([one or empty for one in read], float).reshape(len(answers), len(empty))
+        scores = np.array([answer_scores or empty for answer_scores in read], float).reshape(len(answers), len(empty))
         if any(look.step == step for look in self.looks):  # its weights are stored: a run that goes on repeats steps
             return False
         self._append(_LookAnswers(step, reward, scores))
@@ -263,21 +261,28 @@ class ValidationCurve:
                 outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
             )
         if look.fault is not None:
-            return TrainingVerdict(outcome=_outcome(look), words=self._fallen(look, look.fault))
+            return TrainingVerdict(
+                outcome=("constant" if look.read >= LEAST_READ * look.images else "unreadable"),
+                words=self._collapse_words(look, look.fault),
+            )
         if self.too_few is not None:
             return TrainingVerdict(
                 outcome="unknown", words=f"Nothing shows whether the policy learned: {self.too_few}."
             )
-        number = len([one for one in self.looks if one.step])
+        number = len([trained_look for trained_look in self.looks if trained_look.step])
         low = self._interval(self.looks.index(look), 1 - 2 * (1 - LEVEL) / max(1, number)).low
         if look.srcc <= 0 or (low is not None and low <= 0):
-            counted = f", among {number} looks" if number > 1 and self.chooses else ""
-            words = f"SRCC {_between(look)} on {look.images:,} validation items is not above chance{counted}"
+            among = f", among {number} looks" if number > 1 and self.chooses else ""
+            words = f"SRCC {_between(look)} on {look.images:,} validation items is not above chance{among}"
             return TrainingVerdict(outcome="chance", words=f"The policy did not learn: {words}.")
-        fault = last.fault or (None if _is_above_chance(last) else f"SRCC {_between(last)} is not above chance")
+        fault = last.fault or (
+            None
+            if (last.srcc > 0 and (last.low is None or last.low > 0))
+            else f"SRCC {_between(last)} is not above chance"
+        )
         if last is not look and fault is not None:
-            kept = f"The state of step {step:,} is kept, SRCC {_between(look)}."
-            return TrainingVerdict(outcome="fell back", words=f"{self._fallen(last, fault)} {kept}")
+            fallback = f"The state of step {step:,} is kept, SRCC {_between(look)}."
+            return TrainingVerdict(outcome="fell back", words=f"{self._collapse_words(last, fault)} {fallback}")
         words = f"SRCC {_between(look)} with the labels on {look.images:,} validation items"
         return TrainingVerdict(outcome="learned", words=f"The policy learned: {words}, at step {step:,}.")
 
@@ -286,8 +291,8 @@ class ValidationCurve:
         look, before = self.at(step), self.at(0)
         if look is None or before is None or look is before or self.units < 2:
             return None
-        drawn = self._drawn[self.looks.index(look)] - self._drawn[self.looks.index(before)]
-        return interval(look.srcc - before.srcc, drawn, n=self.units, unit=self.unit, level=LEVEL)
+        differences = self._draws[self.looks.index(look)] - self._draws[self.looks.index(before)]
+        return interval(look.srcc - before.srcc, differences, n=self.units, unit=self.unit, level=LEVEL)
 
     def notes(self, step: int) -> list[str]:
         """What else is to be known about the state of `step`, which is kept."""
@@ -310,7 +315,14 @@ class ValidationCurve:
 
     def save(self, run: Path) -> None:
         """Write what a run that goes on needs."""
-        looks = [{"step": one.step, "reward": one.reward, "scores": _nullable(one.scores)} for one in self._asked]
+        looks = [
+            {
+                "step": answers.step,
+                "reward": answers.reward,
+                "scores": ([[None if np.isnan(value) else float(value) for value in row] for row in answers.scores]),
+            }
+            for answers in self._answers
+        ]
         record = {"seconds": self.seconds, "items": self.items, "looks": looks}
         with whole_file(run / LOOKS) as file:
             file.write(json.dumps(record).encode())
@@ -320,37 +332,37 @@ class ValidationCurve:
         if record is None:
             return
         self.seconds, stored = record["seconds"], record["stored"]
-        for one in record["looks"]:
-            if one["step"] <= step or one["step"] == stored:
-                self._append(_LookAnswers(one["step"], one["reward"], np.array(one["scores"], float)))
+        for entry in record["looks"]:
+            if entry["step"] <= step or entry["step"] == stored:
+                self._append(_LookAnswers(entry["step"], entry["reward"], np.array(entry["scores"], float)))
         self.kept = stored if self.at(stored) and self.chooses else None
         self._lost = 0 if self.kept is not None else max((look.step for look in self.looks), default=0)
 
-    def _append(self, asked: _LookAnswers) -> None:
-        drawn, by_criterion = self._srcc(asked.scores)
-        readable = asked.scores[np.isfinite(asked.scores).all(1)]
-        self._asked.append(asked)
-        self._drawn.append(drawn[1:])
+    def _append(self, answers: _LookAnswers) -> None:
+        draws, by_criterion = self._srcc(answers.scores)
+        readable = answers.scores[np.isfinite(answers.scores).all(1)]
+        self._answers.append(answers)
+        self._draws.append(draws[1:])
         self.looks.append(
             ValidationLook(
-                step=asked.step, srcc=float(drawn[0]), low=None, high=None, by_criterion=by_criterion,
-                images=len(asked.scores), read=len(readable), mean=float(readable.mean()) if len(readable) else None,
+                step=answers.step, srcc=float(draws[0]), low=None, high=None, by_criterion=by_criterion,
+                images=len(answers.scores), read=len(readable), mean=float(readable.mean()) if len(readable) else None,
                 sd=float(readable.std(0).mean()) if len(readable) else None,
-                levels=max((len(np.unique(column)) for column in readable.T), default=0), reward=asked.reward,
+                levels=max((len(np.unique(column)) for column in readable.T), default=0), reward=answers.reward,
             )
         )  # fmt: skip
         ends = self._interval(-1, LEVEL)
         self.looks[-1] = self.looks[-1].model_copy(update={"low": ends.low, "high": ends.high})
         order = np.argsort([look.step for look in self.looks], kind="stable")
-        self.looks, self._asked, self._drawn = (
-            [part[place] for place in order] for part in (self.looks, self._asked, self._drawn)
+        self.looks, self._answers, self._draws = (
+            [part[place] for place in order] for part in (self.looks, self._answers, self._draws)
         )
 
     def _interval(self, place: int, level: float) -> Estimate:
-        value, drawn = self.looks[place].srcc, self._drawn[place]
+        value, draws = self.looks[place].srcc, self._draws[place]
         if self.units < 2:
             return Estimate(value, None, None, self.units, self.unit, level, f"no interval: one {self.unit}")
-        return interval(value, drawn, n=self.units, unit=self.unit, level=level, within=BOTH_SIDES)
+        return interval(value, draws, n=self.units, unit=self.unit, level=level, within=BOTH_SIDES)
 
     def _is_near_best(self, place: int) -> bool:
         """Whether this look is within one standard error of the best so far."""
@@ -358,17 +370,19 @@ class ValidationCurve:
         best = max(trained, key=lambda n: (self.looks[n].fault is None, self.looks[n].srcc, n))
         if self.looks[place].fault is not None and self.looks[best].fault is None:
             return False
-        error = float((self._drawn[best] - self._drawn[place]).std())
+        error = float((self._draws[best] - self._draws[place]).std())
         return self.looks[place].srcc >= self.looks[best].srcc - error
 
     def _srcc(self, scores: Floats) -> tuple[Floats, dict[str, float]]:
         """(1 + draws,) the mean over criteria, and each criterion's on the items as they are."""
         labels = self.data.labels
-        found = {id: self._criterion(labels, scores[:, number], number) for number, id in enumerate(labels.criteria)}
-        known = {id: values for id, values in found.items() if values is not None}
-        if not known:
+        by_criterion = {
+            id: self._criterion(labels, scores[:, number], number) for number, id in enumerate(labels.criteria)
+        }
+        defined = {id: values for id, values in by_criterion.items() if values is not None}
+        if not defined:
             return np.zeros(len(self._weights)), {}
-        return np.mean(list(known.values()), axis=0), {id: float(values[0]) for id, values in known.items()}
+        return np.mean(list(defined.values()), axis=0), {id: float(values[0]) for id, values in defined.items()}
 
     def _criterion(self, labels: PseudoScores, column: Floats, number: int) -> Floats | None:
         readable = np.isfinite(column)
@@ -383,8 +397,8 @@ class ValidationCurve:
         there = np.isfinite(target)
         if there.sum() < 2:
             return None
-        drawn = agreement_draws(column[there], target[there], self._weights[:, there])[:, 0]
-        return np.nan_to_num(drawn)
+        draws = agreement_draws(column[there], target[there], self._weights[:, there])[:, 0]
+        return np.nan_to_num(draws)
 
     def _pairs_in_order(
         self, labels: PseudoScores, at: Mapping[int, int], column: Floats, number: int
@@ -409,31 +423,23 @@ class ValidationCurve:
         look = self.at(step)
         if look is None or look.fault is not None or look.images < 2:
             return []
-        scores = self._asked[self.looks.index(look)].scores
+        scores = self._answers[self.looks.index(look)].scores
         columns = [column[np.isfinite(column)] for column in scores.T]
         return [id for id, column in zip(self.data.labels.criteria, columns) if np.ptp(column) == 0]
 
-    def _fallen(self, look: ValidationLook, fault: str) -> str:
-        sound = [one.step for one in self.looks if one.step < look.step and one.fault is None]
+    def _collapse_words(self, look: ValidationLook, fault: str) -> str:
+        sound = [earlier.step for earlier in self.looks if earlier.step < look.step and earlier.fault is None]
         if not sound:
             return f"The policy did not learn: at step {look.step:,} {fault}."
         return f"The policy collapsed after step {max(sound):,}: at step {look.step:,} {fault}."
 
 
 def read_looks(run: Path) -> dict[str, Any] | None:
-    """What `Curve.save` wrote, and the step whose weights are stored; None where there is nothing."""
+    """What `ValidationCurve.save` wrote, and the step whose weights are stored; None where there is nothing."""
     if not (run / LOOKS).is_file():
         return None
     record: dict[str, Any] = json.loads((run / LOOKS).read_text())
     return record | {"stored": int((run / BEST / STEP).read_text()) if (run / BEST / STEP).is_file() else None}
-
-
-def _outcome(look: ValidationLook) -> Outcome:
-    return "constant" if look.read >= LEAST_READ * look.images else "unreadable"
-
-
-def _is_above_chance(look: ValidationLook) -> bool:
-    return look.srcc > 0 and (look.low is None or look.low > 0)
 
 
 def _between(look: ValidationLook) -> str:
@@ -441,15 +447,15 @@ def _between(look: ValidationLook) -> str:
     return f"{look.srcc:.2f}{ends}"
 
 
-def shown_looks(looks: Sequence[ValidationLook], kept: int, most: int = 12) -> list[ValidationLook]:
+def shown_looks(looks: Sequence[ValidationLook], best_step: int, most: int = 12) -> list[ValidationLook]:
     """At most about `most` looks for a table: the first, the last, the kept one, and others evenly between."""
     if len(looks) <= most:
         return list(looks)
     places = {round(place) for place in np.linspace(0, len(looks) - 1, most)}
-    return [look for place, look in enumerate(looks) if place in places or look.step == kept]
+    return [look for place, look in enumerate(looks) if place in places or look.step == best_step]
 
 
-def look_cells(look: ValidationLook, kept: int) -> tuple[str, ...]:
+def look_cells(look: ValidationLook, best_step: int) -> tuple[str, ...]:
     """A look as a row of a table, under LOOK_COLUMNS."""
     name = "before" if look.step == 0 else f"{look.step:,}"
     mean, sd, reward = (("-" if value is None else f"{value:.2f}") for value in (look.mean, look.sd, look.reward))
@@ -464,12 +470,8 @@ def look_cells(look: ValidationLook, kept: int) -> tuple[str, ...]:
         sd,
         f"{look.levels:,}",
         reward,
-        "kept" if look.step == kept else "",
+        "kept" if look.step == best_step else "",
     )
 
 
 LOOK_COLUMNS = ("step", "SRCC", "95%", "answers read", "mean score", "spread", "scores", "reward", "")
-
-
-def _nullable(scores: Floats) -> list[list[float | None]]:
-    return [[None if np.isnan(value) else float(value) for value in row] for row in scores]

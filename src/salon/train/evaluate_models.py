@@ -1,8 +1,12 @@
 """Models and scorers against the people of a study, on what the models were not trained on.
 
-Composes `fuse` (votes and splits), `judge` (scorers) and `train` (models, leak guard, figures).
+Which pairs are used, and what a leak is: `salon.evaluate`.
 
-Which pairs, and what a leak is: `evaluate_pairs`.
+A learning curve shows what more data would bring: heads trained on growing parts of the training prompts, all on the
+same test pairs. Prompts join in an order given by a hash, so a larger part holds every smaller one, and the same seed
+gives the same parts on every machine. At each part heads are trained once for every seed. The accuracy of a part is the
+mean over seeds, its interval resamples the test prompts, and the standard deviation over seeds stands beside it. A
+curve that still rises at its end asks for more prompts; a flat one for better features or more raters.
 """
 
 from __future__ import annotations
@@ -17,18 +21,17 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
+from salon.evaluate.accuracy import PairCeilings
+from salon.evaluate.answers import Floats, PairContestant
 from salon.evaluate.leaks import load_guard
-from salon.evaluate.model_figures import StudyEntry, Tops, ceiling_figures, evaluate, hits, own_rng
-from salon.evaluate.model_results import CurveSettings, EvaluateReport, EvaluateSettings, LearningCurve, LearningPoint
 from salon.evaluate.models import (
-    Floats,
     LoadedModel,
     OpenStudy,
-    PairContestant,
     Progress,
-    TestPairs,
+    StudyEntry,
     check_leaks,
     criterion_rows,
+    evaluate,
     is_own,
     match_criteria,
     model_margins,
@@ -37,6 +40,9 @@ from salon.evaluate.models import (
     test_pairs_for,
     text_of,
 )
+from salon.evaluate.pair_results import CeilingFigures, LearningCurve, LearningPoint
+from salon.evaluate.people import TestPairs
+from salon.evaluate.results import CurveSettings, EvaluateSettings, Evaluation
 from salon.judge.model_scorers import (
     UNREAD_POLICY,
     UNTRAINED,
@@ -75,11 +81,11 @@ def evaluate_models(
     rater: RaterSettings | None = None,
     progress: Progress = lambda step: None,
     on_forecast: Callable[[Sequence[str]], None] = lambda lines: None,
-) -> EvaluateReport:
+) -> Evaluation:
     """What models (folders) and scorers (names, as for `salon score`) are worth on one study folder or several.
 
     `curve` asks for a learning curve of the first model of heads, on the first study. A folder with a VLM and no card
-    is asked as an untrained rater, as `rater` says. `on_forecast` hears what VLMs at endpoints will be asked.
+    is asked as an untrained rater, as `rater` says. `on_forecast` gets what VLMs at endpoints will be asked.
     """
     settings = settings or EvaluateSettings()
     if not models and not scorers:
@@ -87,35 +93,35 @@ def evaluate_models(
     words = [*(f"onepass:{place}" for place in models if is_untrained_vlm(place)), *scorers]
     loaded = _load([place for place in models if not is_untrained_vlm(place)], settings, device, progress)
     scoring = ScoreSettings(device=device, rater=rater or RaterSettings())
-    named = {word: make_scorer(word, scoring) for word in words if split_rater(word) is None}
+    scorers_by_name = {word: make_scorer(word, scoring) for word in words if split_rater(word) is None}
     places = [open_for_models(place, loaded, criteria, progress) for place in studies]
     trials = [test_pairs_for(opened, loaded, settings) for opened in places]
     raters = [_raters(words, opened, trial, scoring, criteria) for opened, (trial, _) in zip(places, trials)]
     on_forecast(
-        [line for one, opened, (trial, _) in zip(raters, places, trials) for line in _costs(one, opened, trial)]
+        [line for entry, opened, (trial, _) in zip(raters, places, trials) for line in _costs(entry, opened, trial)]
     )
     entered: list[StudyEntry] = []
     notes: list[str] = []
-    drawn = None
-    for opened, (trial, said), asked in zip(places, trials, raters):
-        notes += said
-        contestants = [_model_contestant(one, opened, trial, settings, scoring, progress) for one in loaded]
+    curve_result = None
+    for opened, (trial, trial_notes), study_raters in zip(places, trials, raters):
+        notes += trial_notes
+        contestants = [_model_contestant(entry, opened, trial, settings, scoring, progress) for entry in loaded]
         for word in words:
-            own = asked[word] if word in asked else (named[word],)
+            own = study_raters[word] if word in study_raters else (scorers_by_name[word],)
             contestants.append(_scorer_contestant(own, opened, trial, progress))
         if curve is not None and not entered:
-            drawn = _learning_curve(opened, loaded, trial, settings, curve, progress)
-        names = number_repeats(one.name for one in contestants)
-        entered.append((trial, [replace(one, name=name) for one, name in zip(contestants, names)]))
+            curve_result = _learning_curve(opened, loaded, trial, settings, curve, progress)
+        names = number_repeats(entry.name for entry in contestants)
+        entered.append((trial, [replace(entry, name=name) for entry, name in zip(contestants, names)]))
     notes += [UNREAD_POLICY] if any(raters) else []
-    return evaluate(entered, settings, learning_curve=drawn, notes=notes, progress=progress)
+    return evaluate(entered, settings, learning_curve=curve_result, notes=notes, progress=progress)
 
 
 def _load(
     folders: Sequence[Path], settings: EvaluateSettings, device: str | None, progress: Progress
 ) -> list[LoadedModel]:
     """The models with their guards; those on one encoder share it."""
-    made: list[LoadedModel] = []
+    models: list[LoadedModel] = []
     encoders: dict[str, Encoder] = {}
     for folder in folders:
         progress(f"loading {folder.name}")
@@ -131,50 +137,55 @@ def _load(
             if not settings.allow_leak:
                 raise
             guard = None
-        made.append(LoadedModel(card.name, folder, card, model, guard))
-    return made
+        models.append(LoadedModel(card.name, folder, card, model, guard))
+    return models
 
 
 # -- contestants -------------------------------------------------------------------------------------------------------
 
 
 def _model_contestant(
-    one: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings, scoring: ScoreSettings,
+    loaded: LoadedModel, opened: OpenStudy, trial: TestPairs, settings: EvaluateSettings, scoring: ScoreSettings,
     progress: Progress,
 ) -> PairContestant:  # fmt: skip
-    leaks = check_leaks(one, opened, trial, settings)
-    progress(f"{one.name} on {trial.study}")
-    card = one.card
-    if one.model is None or isinstance(card, OnePassCard):
-        held = match_criteria(card, [id for id, _ in trial.criteria])
-        scorers = {id: make_scorer(f"onepass:{one.folder}@{own}", scoring) for id, own in held.items()}
-        made = _scorer_contestant(tuple(scorers.values()), opened, trial, progress, about=tuple(scorers))
+    leaks = check_leaks(loaded, opened, trial, settings)
+    progress(f"{loaded.name} on {trial.study}")
+    card = loaded.card
+    if loaded.model is None or isinstance(card, OnePassCard):
+        criteria = match_criteria(card, [id for id, _ in trial.criteria])
+        scorers = {id: make_scorer(f"onepass:{loaded.folder}@{own}", scoring) for id, own in criteria.items()}
+        contestant = _scorer_contestant(tuple(scorers.values()), opened, trial, progress, about=tuple(scorers))
         return replace(
-            made, name=one.name, kind="one-pass", settings=card.settings, leaks=leaks, guarded=one.guard is not None
+            contestant,
+            name=loaded.name,
+            kind="one-pass",
+            settings=card.settings,
+            leaks=leaks,
+            guarded=loaded.guard is not None,
         )
-    found = model_margins(one.model, trial, opened.paths, _reader(one.model, opened, trial))
+    margins = model_margins(loaded.model, trial, opened.paths, _reader(loaded.model, opened, trial))
     return PairContestant(
-        name=one.name,
+        name=loaded.name,
         kind=card.kind,
-        margin=found.margin,
-        speaks=found.speaks,
+        margin=margins.margin,
+        speaks=margins.speaks,
         is_logit=True,
-        turned=found.turned,
+        turned=margins.turned,
         form=card.form,
         signature=str(card.signature),
         settings=card.settings,
         leaks=leaks,
-        guarded=one.guard is not None,
+        guarded=loaded.guard is not None,
     )
 
 
 def _reader(model: PreferenceModel, opened: OpenStudy, trial: TestPairs) -> Callable[[int], Sequence[str]]:
     """The texts that the model reads under each criterion: whole prompts, or the parts that its card names."""
-    views = {one.id: one.view for one in model.card.criteria}
-    known = match_criteria(model.card, [id for id, _ in trial.criteria])
+    views = {criterion.id: criterion.view for criterion in model.card.criteria}
+    model_criteria = match_criteria(model.card, [id for id, _ in trial.criteria])
 
     def read(place: int) -> Sequence[str]:
-        view = views[known[trial.criteria[place][0]]]
+        view = views[model_criteria[trial.criteria[place][0]]]
         if not view:
             return list(trial.text)
         prompts = (opened.prompts.get(opened.prompt_of[item] or "") for item in trial.item_a)
@@ -192,7 +203,7 @@ def _scorer_contestant(
     about: Sequence[str | None] = (),
 ) -> PairContestant:
     """What scorers of one maker say, each about its criterion; `about` names the criteria where cards do not."""
-    cards: list[ScorerCard] = [getattr(one, "card", ScorerCard()) for one in scorers]
+    cards: list[ScorerCard] = [getattr(scorer, "card", ScorerCard()) for scorer in scorers]
     margin, speaks = np.full(len(trial), np.nan), np.zeros(len(trial), bool)
     unscored: dict[str, int] = {}
     for scorer, card, criterion in zip(scorers, cards, about or [card.criterion for card in cards]):
@@ -222,13 +233,13 @@ def _raters(
     settings = scoring.model_copy(update={"rater": rater})
     ids = [id for id, _ in trial.criteria]
     raters = [word for word in words if split_rater(word) is not None]
-    return {word: tuple(make_scorer(one, settings) for one in expand_raters([word], ids)) for word in raters}
+    return {word: tuple(make_scorer(name, settings) for name in expand_raters([word], ids)) for word in raters}
 
 
 def _costs(raters: Mapping[str, Sequence[Scorer]], opened: OpenStudy, trial: TestPairs) -> list[str]:
     """What endpoints will be asked, a line each."""
-    asked = _items_with_prompts(opened, trial)
-    lines = [own[0].forecast_words(asked) for own in raters.values() if isinstance(own[0], UntrainedScorer)]
+    items = _items_with_prompts(opened, trial)
+    lines = [own[0].forecast_words(items) for own in raters.values() if isinstance(own[0], UntrainedScorer)]
     return [line for line in lines if line]
 
 
@@ -236,26 +247,26 @@ def _values(
     scorer: Scorer, opened: OpenStudy, trial: TestPairs, progress: Progress
 ) -> tuple[dict[str, float], dict[str, int]]:
     """The numbers of the trial's items, and how many have none and why; results are kept as `salon score` does."""
-    asked = _items_with_prompts(opened, trial)
+    items = _items_with_prompts(opened, trial)
 
-    def tell(done: int, wanted: int) -> None:
-        progress(f"{scorer.name}, {done:,} of {wanted:,} items")
+    def tell(completed: int, total: int) -> None:
+        progress(f"{scorer.name}, {completed:,} of {total:,} items")
 
-    found, _ = cached_scores(scorer, asked, _SCORED_AT_ONCE, ResultCache(), tell)
-    values = {id: one.value for id, one in zip(trial.items, found) if isinstance(one, PictureScore)}
-    return values, dict(Counter(one.reason for one in found if isinstance(one, MissingScore)))
+    results, _ = cached_scores(scorer, items, _SCORED_AT_ONCE, ResultCache(), tell)
+    values = {id: result.value for id, result in zip(trial.items, results) if isinstance(result, PictureScore)}
+    return values, dict(Counter(result.reason for result in results if isinstance(result, MissingScore)))
 
 
 def _items_with_prompts(opened: OpenStudy, trial: TestPairs) -> list[tuple[Item, Prompt | None]]:
     """The items of a trial with the whole path of their picture, each with its prompt."""
     whole = {item.id: item for item in opened.study.nouns("items")}
-    asked = []
+    pairs = []
     for id in trial.items:
         item = whole[id]
         if id in opened.paths:
             item = item.model_copy(update={"image": str(opened.paths[id])})
-        asked.append((item, opened.prompts.get(item.prompt or "")))
-    return asked
+        pairs.append((item, opened.prompts.get(item.prompt or "")))
+    return pairs
 
 
 # -- the learning curve ------------------------------------------------------------------------------------------------
@@ -270,17 +281,18 @@ def _learning_curve(
     progress: Progress,
 ) -> LearningCurve:
     """Heads with the settings of the first model of heads that was trained on the study, on parts of its prompts."""
-    own = next((one for one in models if isinstance(one.model, HeadsModel) and is_own(one, opened)), None)
+    own = next((loaded for loaded in models if isinstance(loaded.model, HeadsModel) and is_own(loaded, opened)), None)
     if own is None or not isinstance(own.model, HeadsModel):
         raise DesignError(
             "a learning curve needs heads that were trained on this study",
-            found=", ".join(f"{one.name} ({getattr(one.card, 'kind', 'one-pass')})" for one in models) or "no model",
+            found=", ".join(f"{loaded.name} ({getattr(loaded.card, 'kind', 'one-pass')})" for loaded in models)
+            or "no model",
             where=f"study {trial.study!r}",
         )
     card, encoder = own.model.card, own.model.encoder
-    given = HeadSettings.model_validate(card.settings)
-    wanted = [criterion.id for criterion in card.criteria]
-    prepared = prepare_study(opened.study, opened.folder, given, criteria=wanted, encoder=encoder)
+    head_settings = HeadSettings.model_validate(card.settings)
+    criteria = [criterion.id for criterion in card.criteria]
+    prepared = prepare_study(opened.study, opened.folder, head_settings, criteria=criteria, encoder=encoder)
     groups, splits = text_of(prepared.labels, "group").to_pylist(), text_of(prepared.labels, "split").to_pylist()
     training = [group for group, split in zip(groups, splits) if split == "train"]
     reader = _reader(own.model, opened, trial)
@@ -289,7 +301,8 @@ def _learning_curve(
         part = replace(
             prepared, labels=_training_rows(prepared.labels, prompts), votes=_training_rows(prepared.votes, prompts)
         )
-        with_seed = given.model_copy(update={"seed": given.seed + seed})  # the first at full share is the model itself
+        # The first seed at full share gives the model itself.
+        with_seed = head_settings.model_copy(update={"seed": head_settings.seed + seed})
         trained = train_heads(part.data(with_seed), with_seed)
         fitted = HeadsModel(card, trained.network.cpu(), encoder)
         return model_margins(fitted, trial, opened.paths, reader).margin
@@ -299,24 +312,14 @@ def _learning_curve(
 
 def _training_rows(table: pa.Table, prompts: frozenset[str]) -> pa.Table:
     """Training rows of these prompts, and all others."""
-    kept = [
+    mask = [
         split != "train" or group in prompts
         for group, split in zip(text_of(table, "group").to_pylist(), text_of(table, "split").to_pylist())
     ]
-    return table.filter(pa.array(kept, pa.bool_()))
+    return table.filter(pa.array(mask, pa.bool_()))
 
 
-# --------------------------------------------------------------------------------------------------
-# What more data would bring: heads trained on growing parts of the training prompts, all on the same test pairs.
-#
-# Prompts join in an order drawn by hash, so a larger part holds every smaller one, and the same seed gives the same
-# parts
-# on every machine. At each part heads are trained once for every seed; the accuracy of a part is the mean over seeds,
-# its
-# interval draws the test prompts again, and the standard deviation over seeds stands beside it. A curve that still
-# rises
-# at its end asks for more prompts; a flat one for better features or more raters.
-# --------------------------------------------------------------------------------------------------
+# -- the curve ---------------------------------------------------------------------------------------------------------
 
 Fit = Callable[[frozenset[str], int], Floats]
 """Log-odds of the trial's pairs by heads trained on these prompts with this seed; TooFew where they do not suffice."""
@@ -337,19 +340,26 @@ def learning_curve(
     points: list[LearningPoint] = []
     spoken = np.zeros(len(trial), bool)
     for share in sorted(set(curve.curve_shares)):
-        taken = nested_prompts(list(prompts), share, settings.seed)
-        progress(f"learning curve, {len(taken):,} prompts")
-        if found := _train_seeds(fit, taken, curve.curve_seeds):
-            points.append(_point(share, len(taken), sum(prompts[name] for name in taken), found, trial, settings))
-            spoken = found[0].speaks
+        selected = nested_prompts(list(prompts), share, settings.seed)
+        progress(f"learning curve, {len(selected):,} prompts")
+        try:
+            margins = [fit(selected, seed) for seed in range(curve.curve_seeds)]
+        except TooFew:
+            continue
+        contestants = [
+            PairContestant(f"seed {seed}", "heads", margin, ~np.isnan(margin)) for seed, margin in enumerate(margins)
+        ]
+        pairs = sum(prompts[name] for name in selected)
+        points.append(_point(share, len(selected), pairs, contestants, trial, settings))
+        spoken = contestants[0].speaks
     if not points:
         raise TooFew(
             "a learning curve needs a part of the prompts that heads can be trained on",
             found=f"{len(prompts):,} training prompts",
             remedy="larger --curve-shares, or more prompts",
         )
-    top = Tops(trial, settings)(np.unique(trial.criterion[spoken]).tolist())
-    return LearningCurve(model=model, points=tuple(points), ceiling=ceiling_figures(top))
+    top = PairCeilings(trial, settings, required=settings.ceiling)(np.unique(trial.criterion[spoken]).tolist())
+    return LearningCurve(model=model, points=tuple(points), ceiling=CeilingFigures.of(top))
 
 
 def nested_prompts(prompts: Sequence[str], share: float, seed: int) -> frozenset[str]:
@@ -363,22 +373,19 @@ def nested_prompts(prompts: Sequence[str], share: float, seed: int) -> frozenset
     return frozenset(sorted(prompts, key=place)[: max(1, round(share * len(prompts)))])
 
 
-def _train_seeds(fit: Fit, prompts: frozenset[str], seeds: int) -> list[PairContestant]:
-    """One contestant for each seed; none where the prompts do not suffice to train on."""
-    try:
-        margins = [fit(prompts, seed) for seed in range(seeds)]
-    except TooFew:
-        return []
-    return [PairContestant(f"seed {seed}", "heads", margin, ~np.isnan(margin)) for seed, margin in enumerate(margins)]
-
-
 def _point(
-    share: float, prompts: int, pairs: int, found: Sequence[PairContestant], trial: TestPairs, given: EvaluateSettings
+    share: float,
+    prompts: int,
+    pairs: int,
+    contestants: Sequence[PairContestant],
+    trial: TestPairs,
+    settings: EvaluateSettings,
 ) -> LearningPoint:
-    points = np.stack([hits(trial, one) for one in found])
-    groups = trial.group[trial.decided & found[0].speaks]
-    rng = own_rng(given, "curve", f"{share:g}")
-    accuracy = match_rate(points.mean(axis=0), groups, draws=given.draws, rng=rng, level=given.level)
+    answers = [contestant.on(trial) for contestant in contestants]
+    rows = answers[0].rows
+    points = np.stack([answer.scores[rows] for answer in answers])
+    rng = settings.rng("curve", f"{share:g}")
+    accuracy = match_rate(points.mean(axis=0), trial.group[rows], draws=settings.draws, rng=rng, level=settings.level)
     each = points.mean(axis=1)
     return LearningPoint(
         share=share,

@@ -1,15 +1,30 @@
-"""Labels and vectors as tensors: all rows at once, so that a minibatch is a list of row numbers and nothing more.
+"""Labels and vectors as tensors, and how much each rater's answers count.
 
-A table of labels is what `salon labels` gives, one row for each pair. `votes`, one row for each rater's answer, takes
-its place in training where each rater's answer is to be learned; validation is always on pairs.
+All rows are in memory at once, so a minibatch is a list of row numbers. A table of labels is what `salon labels` gives,
+one row for each pair. `votes`, one row for each rater's answer, replaces it in training where each rater's answer is to
+be learned; validation is always on pairs.
+
+Weights by agreement. Rater r answered n_r training pairs on which the others have a majority, h_r of them like it:
+
+    q_r = (h_r + 1) / (n_r + 2)          one answer either way is added, so that few answers say little
+    w_r = max(0, 2 q_r - 1)              nothing for a rater who agrees no more often than a coin
+
+and weights are divided by their mean over rows. Only training pairs are read: agreement over a whole study, as `salon
+check` prints it, has seen the answers that a model is tested against.
+
+Learned weights. Rater r reports what the model sees with probability eta_r, and the opposite otherwise:
+
+    P(r says a) = eta_r s(z) + (1 - eta_r) s(-z),    eta_r ~ Beta(right, wrong)
+
+as in crowd Bradley-Terry (`stats.crowd`), with the head's log-odds z in place of a difference of scores.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 import numpy as np
 import pyarrow as pa
@@ -103,6 +118,19 @@ class HeadData:
     prefixes: Mapping[str, str] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    def to(self, device: torch.device) -> HeadData:
+        """The data on another device; as it is on the CPU."""
+        if device.type == "cpu":
+            return self
+        fields: dict[str, Any] = {}
+        for name, value in vars(self).items():
+            if isinstance(value, Tensor):
+                fields[name] = value.to(device)
+            elif isinstance(value, PairRows | FlagRows):
+                tensors = {key: part.to(device) for key, part in vars(value).items() if isinstance(part, Tensor)}
+                fields[name] = replace(value, **tensors)  # type: ignore[arg-type]  # names of tensors
+        return replace(self, **fields)
+
 
 def head_data(
     labels: pa.Table,
@@ -124,12 +152,12 @@ def head_data(
     criteria = tuple(dict.fromkeys(labels.column("criterion").to_pylist()))
     if settings.labels == "raters" and votes is None:
         raise BadValue("--labels raters needs one row for each rater's answer", found="pairs alone", where="labels")
-    training = _split_rows(labels, "train")
+    training = split_rows(labels, "train")
     check_enough(labels)
     rows = _RowBuilder(encoded, criteria)
     raters: tuple[str, ...] = ()
     if settings.labels == "raters":
-        answers = _split_rows(votes, "train")
+        answers = split_rows(votes, "train")
         raters = tuple(sorted(set(answers.column("rater").to_pylist())))
         train = rows.pairs(answers, hard=True, weigh=settings.weigh, raters=raters, rater_weights=rater_weights)
     else:
@@ -144,7 +172,7 @@ def head_data(
         pictures=torch.from_numpy(np.concatenate([encoded.pictures[part.name] for part in encoded.parts], axis=1)),
         texts=torch.from_numpy(np.ascontiguousarray(encoded.text_vectors)),
         train=train,
-        validation=rows.pairs(_split_rows(labels, "validation"), hard=False, weigh="none"),
+        validation=rows.pairs(split_rows(labels, "validation"), hard=False, weigh="none"),
         raters=raters,
         prefixes=dict(prefixes or {}),
         flag=flagged.criterion if flagged else None,
@@ -171,9 +199,9 @@ class _RowBuilder:
     ) -> PairRows:
         share = [_SHARES[label] for label in table.column("label").to_pylist()] if hard else table.column("share")
         weight = np.asarray(table.column("agreement")) if weigh == "agreement" else np.ones(table.num_rows)
-        named = table.column("rater").to_pylist() if raters else []
+        rater_names = table.column("rater").to_pylist() if raters else []
         if rater_weights is not None:
-            weight = weight * np.array([rater_weights.get(name, 1.0) for name in named])
+            weight = weight * np.array([rater_weights.get(name, 1.0) for name in rater_names])
         weight = weight / weight.mean() if weight.sum() > 0 else weight
         groups = [self.groups.setdefault(name, len(self.groups)) for name in table.column("group").to_pylist()]
         return PairRows(
@@ -190,7 +218,7 @@ class _RowBuilder:
     def flags(self, flags: Mapping[str, pa.Table]) -> _FlagSplits:
         """The rows of one flagged criterion, if both a flagged and a clean picture are there to learn from."""
         ((criterion, table),) = flags.items()
-        train, validation = (self._flag_rows(_split_rows(table, split)) for split in ("train", "validation"))
+        train, validation = (self._flag_rows(split_rows(table, split)) for split in ("train", "validation"))
         share = train.share
         if not len(share) or bool((share == share[0]).all()):
             raise DesignError(
@@ -210,7 +238,8 @@ class _RowBuilder:
         return _row_numbers(pa.table({"text": filled}), "text", self.encoded.texts)
 
 
-def _split_rows(table: pa.Table, split: str) -> pa.Table:
+def split_rows(table: pa.Table, split: str) -> pa.Table:
+    """The rows of one side of the split."""
     return table.filter(pc.equal(table.column("split").cast(pa.string()), split))
 
 
@@ -225,7 +254,7 @@ def _row_numbers(table: pa.Table, column: str, places: Mapping[str, int]) -> Ten
 
 def check_enough(labels: pa.Table) -> None:
     """TooFew or DesignError where a criterion cannot be learned; before pictures are encoded, which takes long."""
-    training, validation = (_split_rows(labels, split) for split in ("train", "validation"))
+    training, validation = (split_rows(labels, split) for split in ("train", "validation"))
     criteria = dict.fromkeys(labels.column("criterion").cast(pa.string()).to_pylist())
     if not criteria:
         raise TooFew("labelled pairs are needed", found="none", remedy=f"at least {LEAST_PAIRS} for each criterion")
@@ -254,23 +283,7 @@ def check_enough(labels: pa.Table) -> None:
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# How much each rater's answers count: by agreement with the others, or by a reliability that is learned along.
-#
-# Agreement. Rater r answered n_r training pairs on which the others have a majority, h_r of them as that majority:
-#
-#     q_r = (h_r + 1) / (n_r + 2)          one answer either way is added, so that few answers say little
-#     w_r = max(0, 2 q_r - 1)              nothing for a rater who agrees no more often than a coin
-#
-# and weights are divided by their mean over rows. Only training pairs are read: agreement over a whole study, as `salon
-# check` prints it, has seen the answers that a model is tested against.
-#
-# Learned. Rater r reports what the model sees with probability eta_r, and the opposite otherwise:
-#
-#     P(r says a) = eta_r s(z) + (1 - eta_r) s(-z),    eta_r ~ Beta(right, wrong)
-#
-# as in crowd Bradley-Terry (`stats.crowd`), with the head's log-odds z in the place of a difference of scores.
-# --------------------------------------------------------------------------------------------------
+# -- weights of raters -------------------------------------------------------------------------------------------------
 
 RIGHT, WRONG = 9.0, 1.0
 """The prior of eta: as if each rater had been seen right nine times in ten."""
@@ -284,28 +297,26 @@ def agreement_weights(tables: Iterable[pa.Table]) -> dict[str, float]:
     raters: dict[str, int] = {}
     pairs, places, signs = ([np.empty(0, kind)] for kind in (np.uint64, np.int32, np.int8))
     for table in tables:
-        rows = table.filter(pc.equal(table.column("split").cast(pa.string()), "train"))
-        named = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
-        pairs.append(hash_names(pc.binary_join_element_wise(*named, "\x1f")))
+        rows = split_rows(table, "train")
+        keys = [rows.column(name).cast(pa.string()) for name in ("criterion", "item_a", "item_b")]
+        pairs.append(hash_names(pc.binary_join_element_wise(*keys, "\x1f")))
         names = rows.column("rater").to_pylist()
         places.append(np.array([raters.setdefault(name, len(raters)) for name in names], np.int32))
-        signs.append(np.array([_sign(label) for label in rows.column("label").to_pylist()], np.int8))
+        signs.append(
+            np.array([({"a": 1, "b": -1}.get(label, 0)) for label in rows.column("label").to_pylist()], np.int8)
+        )
     pair, rater, sign = (np.concatenate(parts) for parts in (pairs, places, signs))
     order = np.lexsort((rater, pair))  # stable: of one rater's answers to a pair the last stays last
     pair, rater, sign = pair[order], rater[order], sign[order]
     last = np.append((pair[1:] != pair[:-1]) | (rater[1:] != rater[:-1]), True)[: len(pair)]
     pair, rater, sign = pair[last], rater[last], sign[last].astype(np.int64)
     number = np.cumsum(np.append(False, pair[1:] != pair[:-1])[: len(pair)])
-    others = np.bincount(number, sign)[number] - sign if len(number) else sign
-    counts = (others != 0) & (sign != 0)
+    other_votes = np.bincount(number, sign)[number] - sign if len(number) else sign
+    counts = (other_votes != 0) & (sign != 0)
     n = np.bincount(rater[counts], minlength=len(raters))
-    hits = np.bincount(rater[counts & (np.sign(others) == sign)], minlength=len(raters))
+    hits = np.bincount(rater[counts & (np.sign(other_votes) == sign)], minlength=len(raters))
     weights = np.maximum(0.0, 2 * (hits + 1) / (n + 2) - 1)
     return dict(zip(raters, weights.tolist()))
-
-
-def _sign(label: str) -> int:
-    return {"a": 1, "b": -1}.get(label, 0)
 
 
 class Reliability(nn.Module):

@@ -3,10 +3,10 @@
     loss of a pair     -(share log s(z) + (1 - share) log s(-z)),  z the head's log-odds, s the logistic function
     loss of a flag     the same, against the share of raters who flagged the picture
 
-A pass meets every row once, in batches of one criterion, pairs turned round at random; batches of pairs and of flags
-alternate. After each pass the validation rows are read; the state with the lowest validation loss is kept, that of the
-flag head apart, and training stops when neither loss has fallen for `patience` passes. A loss that is no number stops
-it too: the best state so far is kept.
+A pass visits every row once, in batches of one criterion, with pairs swapped at random; batches of pairs and of flags
+alternate. After each pass the validation rows are read. The state with the lowest validation loss is kept, that of the
+flag head separately, and training stops when neither loss has fallen for `patience` passes. A loss that is not a number
+stops it too: the best state so far is kept.
 
 The same data, settings and machine give the same weights to the last bit. The caller's random state is not touched.
 """
@@ -20,7 +20,7 @@ import time
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -72,11 +72,11 @@ class TrainedHeads:
 def train_heads(
     data: HeadData, settings: HeadSettings | None = None, *, watch: Callable[[Epoch], None] | None = None
 ) -> TrainedHeads:
-    """Train heads on `data`; `watch` hears of every pass."""
+    """Train heads on `data`; `watch` is called after every pass."""
     settings = settings or HeadSettings()
     device = torch.device(settings.device or "cpu")
     with _seed_torch(settings.seed, device), _explain_memory_errors(settings):
-        return _train(_to_device(data, device), settings, device, watch or (lambda epoch: None))
+        return _train(data.to(device), settings, device, watch or (lambda epoch: None))
 
 
 def _train(
@@ -170,9 +170,9 @@ def _fit_inputs(network: PreferenceHeads, data: HeadData, generator: torch.Gener
     rows = data.train
     network.fit_scale(data.texts[rows.text], data.pictures[rows.a], data.pictures[rows.b])
     if network.shape.form != "scalar":
-        met = torch.cat([rows.a, rows.b]).unique()
-        drawn = torch.randperm(len(met), generator=generator)[:REFERENCES].to(met.device)
-        network.keep_references(data.pictures[met[drawn]])
+        pictures = torch.cat([rows.a, rows.b]).unique()
+        chosen = torch.randperm(len(pictures), generator=generator)[:REFERENCES].to(pictures.device)
+        network.keep_references(data.pictures[pictures[chosen]])
     if data.flag_train is not None:
         network.fit_flag_scale(data.texts[data.flag_train.text], data.pictures[data.flag_train.item])
 
@@ -302,34 +302,7 @@ def _explain_memory_errors(settings: HeadSettings) -> Iterator[None]:
         ) from None
 
 
-Rows = TypeVar("Rows", PairRows, FlagRows)
-
-
-def _to_device(data: HeadData, device: torch.device) -> HeadData:
-    """The data on another device; as it is on the same."""
-    if device.type == "cpu":
-        return data
-
-    def there(rows: Rows) -> Rows:
-        moved: dict[str, Any] = {
-            name: value.to(device) for name, value in vars(rows).items() if isinstance(value, Tensor)
-        }
-        return replace(rows, **moved)
-
-    return replace(
-        data,
-        pictures=data.pictures.to(device),
-        texts=data.texts.to(device),
-        train=there(data.train),
-        validation=there(data.validation),
-        flag_train=None if data.flag_train is None else there(data.flag_train),
-        flag_validation=None if data.flag_validation is None else there(data.flag_validation),
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# The order in which rows are met: seeded, each once a pass, streams in turn.
-# --------------------------------------------------------------------------------------------------
+# -- batches -----------------------------------------------------------------------------------------------------------
 
 A = TypeVar("A")
 B = TypeVar("B")
@@ -352,11 +325,11 @@ def plain_batches(rows: int, size: int, generator: torch.Generator) -> list[Tens
 
 def alternate(first: Iterable[A], second: Iterable[B]) -> Iterator[A | B]:
     """One from each stream in turn; when the shorter one ends, the other goes on."""
-    for one, other in itertools.zip_longest(first, second):
-        if one is not None:
-            yield one
-        if other is not None:
-            yield other
+    for left, right in itertools.zip_longest(first, second):
+        if left is not None:
+            yield left
+        if right is not None:
+            yield right
 
 
 def _even_batches(rows: Tensor, size: int) -> Iterator[Tensor]:

@@ -1,21 +1,21 @@
-"""Settings tried side by side: a grid, several seeds of each, chosen by validation, and never by test.
+"""A grid of settings for heads, several seeds of each, chosen by validation and never by test.
 
     FOLDER/runs.jsonl     one line for each finished run: its settings, its validation accuracy and loss
     FOLDER/sweep.json     the table, the choice, and the signature
+    FOLDER/model          the chosen model
 
-Every point of the grid is trained with the same seeds on the same split. The choice is the point with the lowest mean
-validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as the column of spreads shows.
-A run that is in the file already is not made again, so a sweep that was stopped goes on where it was.
+Vectors are computed once. Every point of the grid is trained with the same seeds on the same split. The choice is the
+point with the lowest mean validation loss: accuracy on a few hundred pairs moves by whole percents with the seed, as
+the column of spreads shows. A run that is in the file already is not repeated, so a sweep that was stopped continues.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
@@ -27,10 +27,10 @@ from salon.store.atomic_files import whole_file
 from salon.store.journal import open_journal
 from salon.study import Signature, Study
 from salon.study.nouns import Noun
-from salon.train.head_data import HeadData
+from salon.train.head_data import HeadData, split_rows
 from salon.train.head_loop import train_heads
 from salon.train.settings import GRID, HeadSettings, SweepSettings
-from salon.train.train_heads import PreparedStudy, prepare_study, write_trained
+from salon.train.train_heads import prepare_study, write_trained
 
 RUNS = "runs.jsonl"
 SWEEP_FILE = "sweep.json"
@@ -89,22 +89,30 @@ def run_sweep(
     """
     folder.mkdir(parents=True, exist_ok=True)
     with open_journal(folder / RUNS, SweepRun, what="a run of a sweep", remedy=_REMEDY) as journal:
-        known = {(run.key, run.seed): run for run in journal.lines}
-        made, found = 0, []
+        finished = {(run.key, run.seed): run for run in journal.lines}
+        count, runs_by_point = 0, []
         for number, point in enumerate(points):
             data, runs = None, []
             for seed in range(point.seed, point.seed + seeds):
                 key = run_key(about, point)
-                if (key, seed) not in known:
+                if (key, seed) not in finished:
                     data = data or data_of(point)
-                    known[key, seed] = _run(key, data, point.model_copy(update={"seed": seed}))
-                    journal.add(known[key, seed])
-                    made += 1
-                runs.append(known[key, seed])
+                    best = train_heads(data, point.model_copy(update={"seed": seed})).best
+                    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
+                    finished[key, seed] = SweepRun(
+                        key=key,
+                        seed=seed,
+                        validation_accuracy=accuracy,
+                        validation_loss=best.validation_loss,
+                        best_pass=best.number,
+                    )
+                    journal.add(finished[key, seed])
+                    count += 1
+                runs.append(finished[key, seed])
                 if progress:
                     progress(number * seeds + len(runs), len(points) * seeds)
-            found.append(runs)
-    return found, made
+            runs_by_point.append(runs)
+    return runs_by_point, count
 
 
 def run_key(about: str, settings: HeadSettings) -> str:
@@ -114,42 +122,30 @@ def run_key(about: str, settings: HeadSettings) -> str:
 
 def sweep_table(points: Sequence[HeadSettings], runs: Sequence[Sequence[SweepRun]]) -> tuple[SweepPoint, ...]:
     """Means and spreads over seeds, best first; the first is the choice."""
-    rows = [_point(settings, each) for settings, each in zip(points, runs, strict=True)]
+    rows = []
+    for settings, point_runs in zip(points, runs, strict=True):
+        accuracies = [run.validation_accuracy for run in point_runs if run.validation_accuracy is not None]
+        losses = [run.validation_loss for run in point_runs]
+        rows.append(
+            SweepPoint(
+                settings={name: getattr(settings, name) for name in GRID},
+                seeds=len(point_runs),
+                accuracy=float(np.mean(accuracies)) if accuracies else None,
+                accuracy_spread=_spread(accuracies),
+                loss=float(np.mean(losses)),
+                loss_spread=_spread(losses),
+                chosen=False,
+            )
+        )
     rows.sort(key=lambda row: row.loss)
     return tuple(row.model_copy(update={"chosen": place == 0}) for place, row in enumerate(rows))
 
 
-def _point(settings: HeadSettings, runs: Sequence[SweepRun]) -> SweepPoint:
-    accuracies = [run.validation_accuracy for run in runs if run.validation_accuracy is not None]
-    losses = [run.validation_loss for run in runs]
-    return SweepPoint(
-        settings={name: getattr(settings, name) for name in GRID},
-        seeds=len(runs),
-        accuracy=float(np.mean(accuracies)) if accuracies else None,
-        accuracy_spread=_spread(accuracies),
-        loss=float(np.mean(losses)),
-        loss_spread=_spread(losses),
-        chosen=False,
-    )
+def _spread(values: Sequence[float]) -> float | None:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else None
 
 
-def _spread(values: Iterable[float]) -> float | None:
-    found = list(values)
-    return float(np.std(found, ddof=1)) if len(found) > 1 else None
-
-
-def _run(key: str, data: HeadData, settings: HeadSettings) -> SweepRun:
-    best = train_heads(data, settings).best
-    accuracy = None if np.isnan(best.validation_accuracy) else best.validation_accuracy
-    return SweepRun(
-        key=key, seed=settings.seed, validation_accuracy=accuracy, validation_loss=best.validation_loss,
-        best_pass=best.number,
-    )  # fmt: skip
-
-
-# --------------------------------------------------------------------------------------------------
-# A sweep over the settings of heads on one study: vectors once, many trainings, and the best one as a model.
-# --------------------------------------------------------------------------------------------------
+# -- a study -----------------------------------------------------------------------------------------------------------
 
 MODEL = "model"
 """Folder of the chosen model inside that of the sweep."""
@@ -168,49 +164,37 @@ def sweep_study(
 ) -> SweepReport:
     """Train every point of `grid` with each of its seeds; the table, and the best point as OUT/model.
 
-    A sweep in `out` that was stopped is gone on with.
+    A sweep in `out` that was stopped is resumed.
     """
     if out.exists() and not (out / RUNS).is_file() and (not out.is_dir() or any(out.iterdir())):
         raise BadFile("a new folder, or that of a sweep, is needed", found="something else", where=str(out))
     prepared = prepare_study(study, folder, settings, criteria=criteria, engine=engine)
     points = grid.points(settings)
     about = f"heads of {study.hash[:12]} {','.join(criteria)}"
-    runs, made = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
-    report = _report(prepared, settings, grid, sweep_table(points, runs), made, len(points) * grid.seeds - made)
-    with whole_file(out / SWEEP_FILE) as target:
-        target.write(report.model_dump_json(indent=2).encode())
-    best = settings.model_copy(update=report.points[0].settings)
-    data = prepared.data(best)
-    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {}, overwrite=True)
-    return report
-
-
-def _report(
-    prepared: PreparedStudy,
-    settings: HeadSettings,
-    grid: SweepSettings,
-    points: tuple[SweepPoint, ...],
-    made: int,
-    kept: int,
-) -> SweepReport:
-    study = prepared.study
-    pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    runs, new_runs = run_sweep(prepared.data, points, grid.seeds, out, about=about, progress=progress)
+    pairs = split_rows(prepared.labels, "validation")
     nothing = np.zeros(pairs.num_rows)
     overall = validation_figures(pairs, nothing, (), rng=np.random.default_rng(settings.seed))[0]
-    given = settings.model_dump(exclude={"seed", "device", *GRID})
+    fixed = settings.model_dump(exclude={"seed", "device", *GRID})
     varied = {name: ",".join(map(str, value)) for name, value in grid.model_dump(exclude={"seeds"}).items()}
-    return SweepReport(
+    report = SweepReport(
         study=study.name,
         simulated=study.simulated,
-        points=points,
-        made=made,
-        kept=kept,
+        points=sweep_table(points, runs),
+        made=new_runs,
+        kept=len(points) * grid.seeds - new_runs,
         validation_pairs=overall.pairs,
         validation_prompts=len(pc.unique(pairs.column("group"))),
         ceiling=overall.ceiling,
         missing=MISSING,
         signature=Signature(
             method="heads-sweep", data=study.hash[:12], revision=study.revision,
-            settings=given | varied | {"seeds": grid.seeds}, seed=settings.seed,
+            settings=fixed | varied | {"seeds": grid.seeds}, seed=settings.seed,
         ),
     )  # fmt: skip
+    with whole_file(out / SWEEP_FILE) as target:
+        target.write(report.model_dump_json(indent=2).encode())
+    best = settings.model_copy(update=report.points[0].settings)
+    data = prepared.data(best)
+    write_trained(prepared, data, train_heads(data, best), best, out / MODEL, {}, overwrite=True)
+    return report

@@ -83,8 +83,10 @@ def log_chances(
     v = spread(log_sigma1, log_sigma2)
     if law == "released":
         return _released(m, v)
-    log_chance = _log_mean_chance if law == "quadrature" else _log_probit
-    return LogChances(log_chance(m, v), log_chance(-m, v))
+    if law == "quadrature":
+        return LogChances(_log_mean_chance(m, v), _log_mean_chance(-m, v))
+    probit = m / torch.sqrt(1 + v**2)
+    return LogChances(torch.special.log_ndtr(probit), torch.special.log_ndtr(-probit))
 
 
 def win_losses(chances: LogChances, target: Tensor, *, ties: Tensor | None = None) -> Tensor:
@@ -123,7 +125,12 @@ def win_loss(
     weight 0 are left out, and a batch without any other costs 0.
     """
     losses = win_losses(log_chances(law, mu1, mu2, log_sigma1, log_sigma2, tie=tie), target, ties=ties)
-    loss = losses.mean() if weight is None else _weighted_mean(losses, weight)
+    loss = losses.mean()
+    if weight is not None:
+        weight = weight.to(losses)
+        if not (weight >= 0).all():
+            raise BadValue("weights must be 0 or more", found=weight[~(weight >= 0)][0].item())
+        loss = (weight * losses).sum() / weight.sum().clamp_min(torch.finfo(losses.dtype).tiny)
     if prior and law in UNCERTAIN_LAWS:
         assert log_sigma1 is not None
         assert log_sigma2 is not None
@@ -161,11 +168,6 @@ def _log_mean_chance(m: Tensor, v: Tensor) -> Tensor:
     narrow = torch.logsumexp(log_w + logsigmoid(m[..., None] + v.clamp(max=WIDE)[..., None] * x), dim=-1)
     wide = torch.special.log_ndtr(m / torch.sqrt(v**2 + LOGISTIC_VARIANCE))
     return torch.where(v > WIDE, wide, narrow)
-
-
-def _log_probit(m: Tensor, v: Tensor) -> Tensor:
-    values: Tensor = torch.special.log_ndtr(m / torch.sqrt(1 + v**2))
-    return values
 
 
 def _released(m: Tensor, v: Tensor) -> LogChances:
@@ -218,10 +220,3 @@ def _share(value: Tensor, what: str) -> Tensor:
     if not ((value >= 0) & (value <= 1)).all():
         raise BadValue(f"{what} lies between 0 and 1", found=value[~((value >= 0) & (value <= 1))][0].item())
     return value
-
-
-def _weighted_mean(losses: Tensor, weight: Tensor) -> Tensor:
-    weight = weight.to(losses)
-    if not (weight >= 0).all():
-        raise BadValue("weights must be 0 or more", found=weight[~(weight >= 0)][0].item())
-    return (weight * losses).sum() / weight.sum().clamp_min(torch.finfo(losses.dtype).tiny)

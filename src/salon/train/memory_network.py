@@ -1,7 +1,12 @@
-"""A VLM without its weights: the real network of transformers on torch's meta device, from its config alone.
+"""A VLM without its weights, and how many bytes it keeps between its forward and its backward pass.
 
-Parameters can be counted there, and adapters put in, without reading or holding a single weight. Where no folder is at
-hand a few well-known shapes are known by name.
+The network is the real one of transformers on torch's meta device, from its config alone: parameters can be counted,
+and adapters added, without reading a weight. A few well-known shapes are known by name.
+
+Activations are counted by formula (docs/methods/memory.md): what autograd saves, each storage once, that is the inputs
+of linear layers, norms, activation functions and attention. Attention is SDPA or flash: queries, keys, values, its
+output and one log-sum for each head, never the (length x length) weights. Not counted are the words of an output layer
+(no reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
 """
 
 from __future__ import annotations
@@ -102,7 +107,12 @@ def open_backbone(source: str | Path) -> Backbone:
         folder = folder / BACKBONE
     if (folder / "config.json").is_file():
         config = AutoConfig.from_pretrained(folder)
-        return Backbone(str(source), config, config.dtype or torch.float32, _vocabulary(folder), str(folder))
+        try:
+            tokenizer = AutoTokenizer.from_pretrained(folder)
+            vocabulary = len(tokenizer) + (REWARD not in tokenizer.get_vocab())
+        except (OSError, ValueError, KeyError):  # a plan needs no tokenizer; real ones leave spare rows
+            vocabulary = 0
+        return Backbone(str(source), config, config.dtype or torch.float32, vocabulary, str(folder))
     if any((folder / name).is_file() for name in HPSV3_WEIGHTS):  # HPSv3, whose release has no config
         return _backbone_of_shape("qwen2-vl-7b", str(source))
     name = folder.name.lower().removesuffix("-instruct")
@@ -122,14 +132,6 @@ def _backbone_of_shape(shape: str, name: str) -> Backbone:
     return Backbone(name, config, torch.bfloat16, 0, source)
 
 
-def _vocabulary(folder: Path) -> int:
-    try:
-        tokenizer = AutoTokenizer.from_pretrained(folder)
-    except (OSError, ValueError, KeyError):  # a plan needs no tokenizer; real ones leave spare rows
-        return 0
-    return len(tokenizer) + (REWARD not in tokenizer.get_vocab())
-
-
 def sharded_blocks(network: nn.Module) -> list[nn.Module]:
     """The layers of the language model and the blocks of the vision encoder: what is sharded as one unit."""
     names = set(getattr(network, "_no_split_modules", None) or ())
@@ -143,14 +145,7 @@ def product_weights(network: nn.Module) -> Iterator[tuple[str, torch.Tensor]]:
             yield f"{name}.weight", module.weight
 
 
-# --------------------------------------------------------------------------------------------------
-# How many bytes a Qwen-VL keeps between its forward and its backward pass, by arithmetic.
-#
-# Counted is what autograd saves, each storage once: the inputs of linear layers, norms, activation functions and
-# attention. Attention is SDPA or flash: queries, keys, values, its output and one log-sum for each head, never the
-# (length x length) weights. docs/methods/memory.md has the formulas. Not counted are the words of an output layer (no
-# reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
-# --------------------------------------------------------------------------------------------------
+# -- activations -------------------------------------------------------------------------------------------------------
 
 Gradient = Literal["weights", "adapters", "through", "none"]
 """What a part of the network takes part in: its weights learn, its adapters learn, it only passes gradients on to a
@@ -195,6 +190,25 @@ class Decoder:
         """Numbers that generation keeps for one token: keys and values of all layers."""
         return 2 * self.layers * self.kv_heads * self.head_width
 
+    def layer_bytes(self, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+        """Bytes that one layer keeps for each token."""
+        if gradient == "none":
+            return 0
+        b, d, f, wide = numbers.compute, self.width, self.inner, self.heads * self.head_width
+        learns, cast = gradient in ("weights", "adapters"), numbers.autocast
+        norms = 2 * _rms_norm(d, 1, gradient, FLOAT)
+        if self.normed_heads:
+            norms += _rms_norm(wide, self.heads, gradient, b)
+            norms += _rms_norm(self.kv_heads * self.head_width, self.kv_heads, gradient, b)
+        attention = 4 * wide * b + FLOAT * self.heads  # queries, keys, values (keys and values once a head), output
+        inner = 3 * f * b  # gate before and after its function, and what it is multiplied with
+        linear = 0
+        if learns:  # autocast casts the same input again for each of the layers that read it
+            linear += (3 if cast else 1) * d * b + (2 if cast else 1) * d * b + f * b
+        if gradient == "adapters":
+            linear += 7 * rank * b + (wide * b if cast else 0)
+        return norms + attention + inner + linear
+
 
 @dataclass(frozen=True)
 class Tower:
@@ -220,6 +234,23 @@ class Tower:
     def tokens(self, pixels: int) -> int:
         """What the language model reads of such a picture."""
         return self.patches(pixels) // self.merge**2
+
+    def block_bytes(self, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
+        """Bytes that one block keeps for each patch."""
+        if gradient == "none":
+            return 0
+        b, e, i = numbers.compute, self.width, self.inner
+        learns = gradient in ("weights", "adapters")
+        gated = self.family == "qwen2_5_vl"
+        norms = 2 * (_rms_norm(e, 1, gradient, b) if gated else e * numbers.layer_norm + 2 * FLOAT)
+        attention = 6 * e * b + FLOAT * self.heads  # q and k turned, all of q, k, v before (v is a view), the output
+        inner = {"qwen2_vl": 2, "qwen2_5_vl": 3, "qwen3_vl": 1}[self.family] * i * b
+        linear = 0
+        if learns:
+            linear += (3 + (gated and numbers.autocast)) * e * b + i * b
+        if gradient == "adapters":
+            linear += (5 if gated else 4) * rank * b
+        return norms + attention + inner + linear
 
 
 @dataclass(frozen=True)
@@ -271,7 +302,7 @@ class PassLoad:
 class Activations:
     """Bytes at the end of a forward pass, and at the height of the backward pass."""
 
-    kept: int
+    saved: int
     """Saved by autograd when the forward pass ends; with recomputing, the inputs of the layers and little more."""
     recomputed: int
     """On top of that while one layer is computed again; 0 without recomputing."""
@@ -279,63 +310,31 @@ class Activations:
     @property
     def peak(self) -> int:
         """Both."""
-        return self.kept + self.recomputed
+        return self.saved + self.recomputed
 
 
 def activation_bytes(shape: VlmShape, load: PassLoad, numbers: NumberSizes, *, recompute: bool) -> Activations:
     """What one pass over `load` keeps for its backward pass; inputs included, the weights' bfloat16 copies not."""
     tower, decoder = shape.tower, shape.decoder
-    seen, read = load.pictures * load.patches, load.pictures * load.length
-    block = seen * _vision_block(tower, load.vision, numbers, load.rank)
-    layer = read * _decoder_layer(decoder, load.language, numbers, load.rank)
-    shared = _shared(shape, load, numbers)
-    ends = _vision_ends(tower, load, numbers) + _language_ends(decoder, load, numbers)
+    patches, tokens = load.pictures * load.patches, load.pictures * load.length
+    block = patches * tower.block_bytes(load.vision, numbers, load.rank)
+    layer = tokens * decoder.layer_bytes(load.language, numbers, load.rank)
+    shared = 0  # once for all layers: the turns of rotary positions, and the mask of a padded batch
+    ends = _vision_ends(tower, load, numbers) + tokens  # and the places of the pictures
+    if load.vision != "none":
+        shared += 2 * patches * (tower.width // tower.heads) * FLOAT
+    if load.language != "none":
+        shared += 2 * tokens * decoder.head_width * numbers.stream
+        shared += load.pictures * load.length**2 * numbers.compute
+        ends += tokens * _rms_norm(decoder.width, 1, load.language, FLOAT)
     if not recompute:
         return Activations(ends + shared + tower.layers * block + decoder.layers * layer, 0)
     inputs = 0
     if load.vision != "none":
-        inputs += tower.layers * seen * tower.width * numbers.picture_stream
+        inputs += tower.layers * patches * tower.width * numbers.picture_stream
     if load.language != "none":
-        inputs += decoder.layers * read * decoder.width * numbers.stream
+        inputs += decoder.layers * tokens * decoder.width * numbers.stream
     return Activations(ends + inputs, shared + max(block, layer))
-
-
-def _decoder_layer(decoder: Decoder, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
-    """Bytes for each token."""
-    if gradient == "none":
-        return 0
-    b, d, f, wide = numbers.compute, decoder.width, decoder.inner, decoder.heads * decoder.head_width
-    learns, cast = gradient in ("weights", "adapters"), numbers.autocast
-    norms = 2 * _rms_norm(d, 1, gradient, FLOAT)
-    if decoder.normed_heads:
-        norms += _rms_norm(wide, decoder.heads, gradient, b)
-        norms += _rms_norm(decoder.kv_heads * decoder.head_width, decoder.kv_heads, gradient, b)
-    attention = 4 * wide * b + FLOAT * decoder.heads  # queries, keys, values (keys and values once a head), output
-    inner = 3 * f * b  # gate before and after its function, and what it is multiplied with
-    linear = 0
-    if learns:  # autocast casts the same input anew for each of the layers that read it
-        linear += (3 if cast else 1) * d * b + (2 if cast else 1) * d * b + f * b
-    if gradient == "adapters":
-        linear += 7 * rank * b + (wide * b if cast else 0)
-    return norms + attention + inner + linear
-
-
-def _vision_block(tower: Tower, gradient: Gradient, numbers: NumberSizes, rank: int) -> int:
-    """Bytes for each patch."""
-    if gradient == "none":
-        return 0
-    b, e, i = numbers.compute, tower.width, tower.inner
-    learns = gradient in ("weights", "adapters")
-    gated = tower.family == "qwen2_5_vl"
-    norms = 2 * (_rms_norm(e, 1, gradient, b) if gated else e * numbers.layer_norm + 2 * FLOAT)
-    attention = 6 * e * b + FLOAT * tower.heads  # q and k turned, all of q, k, v before (v is a view), the output
-    inner = {"qwen2_vl": 2, "qwen2_5_vl": 3, "qwen3_vl": 1}[tower.family] * i * b
-    linear = 0
-    if learns:
-        linear += (3 + (gated and numbers.autocast)) * e * b + i * b
-    if gradient == "adapters":
-        linear += (5 if gated else 4) * rank * b
-    return norms + attention + inner + linear
 
 
 def _rms_norm(width: int, rows: int, gradient: Gradient, compute: int) -> int:
@@ -343,24 +342,12 @@ def _rms_norm(width: int, rows: int, gradient: Gradient, compute: int) -> int:
     return FLOAT * (width + rows) + (compute * width if gradient == "weights" else 0)
 
 
-def _shared(shape: VlmShape, load: PassLoad, numbers: NumberSizes) -> int:
-    """Once for all layers: the turns of rotary positions, and the mask of a padded batch."""
-    tower, decoder = shape.tower, shape.decoder
-    total = 0
-    if load.vision != "none":
-        total += 2 * load.pictures * load.patches * (tower.width // tower.heads) * FLOAT
-    if load.language != "none":
-        total += 2 * load.pictures * load.length * decoder.head_width * numbers.stream
-        total += load.pictures * load.length**2 * numbers.compute
-    return total
-
-
 def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
     """The pixels, and what merges patches into tokens."""
-    b, e, seen = numbers.compute, tower.width, load.pictures * load.patches
+    b, e, patches = numbers.compute, tower.width, load.pictures * load.patches
     pixels = tower.patch_numbers * FLOAT
     if load.vision == "none":
-        return seen * pixels
+        return patches * pixels
     if load.vision == "weights" and b < FLOAT:  # cast, and kept for the first layer
         pixels += tower.patch_numbers * b
     learns = load.vision in ("weights", "adapters")
@@ -369,12 +356,4 @@ def _vision_ends(tower: Tower, load: PassLoad, numbers: NumberSizes) -> int:
     if numbers.layer_norm != numbers.picture_stream:  # else deep ones share their input with the next block
         mergers += (tower.mergers - 1) * e * numbers.layer_norm
     positions = 4 * (8 + FLOAT) if tower.family == "qwen3_vl" and load.vision == "weights" else 0
-    return seen * (pixels + mergers + positions)
-
-
-def _language_ends(decoder: Decoder, load: PassLoad, numbers: NumberSizes) -> int:
-    """The last norm, and the places of the pictures."""
-    read = load.pictures * load.length
-    if load.language == "none":
-        return read
-    return read * (_rms_norm(decoder.width, 1, load.language, FLOAT) + 1)
+    return patches * (pixels + mergers + positions)

@@ -1,4 +1,9 @@
-"""How much memory there is, how much was stated, and how weights are shared out over processes."""
+"""How much memory a training needs on each GPU, by arithmetic, before any weight is read.
+
+Parameters and activations are counted by `memory_network`; docs/methods/memory.md has the formulas. What AdamW keeps is
+counted to the byte. What engines gather for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their
+defaults.
+"""
 
 from __future__ import annotations
 
@@ -31,7 +36,7 @@ from salon.train.memory_network import (
     sharded_blocks,
 )
 from salon.train.settings import RewardSettings
-from salon.train.training_setup import has_bfloat16, linear_layers, make_trainable, on_cpu
+from salon.train.training_setup import LARGE, has_bfloat16, linear_layers, make_trainable, on_cpu
 
 try:
     import torch
@@ -52,7 +57,7 @@ def gpu_memory() -> int | None:
 
 
 def available_memory(processes: int = 1) -> int | None:
-    """Bytes for one process: its GPU's, or its share of the machine's; None where nobody says."""
+    """Bytes for one process: its GPU's, or its share of the machine's; None where it is unknown."""
     if not on_cpu():
         if not torch.cuda.is_available():
             return None
@@ -86,17 +91,15 @@ def words(count: int) -> str:
 
 def launched_shard(settings: Any) -> Shard:
     """What a training will use: its setting, or what accelerate launch has put into the environment."""
-    given: Shard | Literal["auto"] = getattr(settings, "shard", "auto")
-    if given != "auto":
-        return given
+    setting: Shard | Literal["auto"] = getattr(settings, "shard", "auto")
+    if setting != "auto":
+        return setting
     if parse_flag_from_env("ACCELERATE_USE_DEEPSPEED"):
         return "zero3" if os.environ.get("ACCELERATE_DEEPSPEED_ZERO_STAGE") == "3" else "zero2"
     return "fsdp2" if parse_flag_from_env("ACCELERATE_USE_FSDP") else "none"
 
 
-# --------------------------------------------------------------------------------------------------
-# A plan of memory: what one use of it takes, and all of them together.
-# --------------------------------------------------------------------------------------------------
+# -- the plan ----------------------------------------------------------------------------------------------------------
 
 LEFT_OUT = (
     "CUDA's context, the allocator's fragments and temporary results inside one operation (the margin is for them)",
@@ -147,24 +150,16 @@ class MemoryPlan(Noun):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# How much memory a training needs on each GPU, by arithmetic, before any weight is read.
-#
-# Parameters are counted on the real network without its weights (`memory_network`), activations by formula
-# (`memory_activations`); docs/methods/memory.md has both. What AdamW keeps is counted to the byte; what engines gather
-# for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their defaults.
-# --------------------------------------------------------------------------------------------------
+# -- making a plan -----------------------------------------------------------------------------------------------------
 
 MARGIN = 0.1
 """Share of the sum that is added for what the arithmetic leaves out."""
 CONTEXT = GB
 """Least margin on a GPU: CUDA's context and libraries take about half of it."""
 TEXT_TOKENS = 256
-"""Tokens of text beside a picture, unless told: an instruction and a prompt."""
+"""Tokens of text beside a picture, by default: an instruction and a prompt."""
 QUESTION_TOKENS = 512
 """The same for a one-pass question, which describes every criterion."""
-LARGE = 10**9
-"""Parameters from which on a training recomputes, where nothing was said."""
 BUCKET = 500_000_000
 """Gradients that DeepSpeed sums up together (reduce_bucket_size)."""
 LIVE = 1_000_000_000
@@ -188,10 +183,10 @@ def plan_reward(
     def network(learn: str) -> RewardNetwork:
         half = _half(settings.precision, gpu)
         saved = backbone.dtype if learn == "full" else torch.bfloat16
-        made = backbone.reward_network(saved if half else torch.float32)  # as `loaded_dtype` of the training has it
+        built = backbone.reward_network(saved if half else torch.float32)  # as `loaded_dtype` of the training has it
         with torch.device("meta"):
-            make_trainable(made, settings.model_copy(update={"learn": learn, "recompute": False}), ties=0.0)
-        return made
+            make_trainable(built, settings.model_copy(update={"learn": learn, "recompute": False}), ties=0.0)
+        return built
 
     def plan(settings: RewardSettings, shard: Shard) -> MemoryPlan:
         job = _TrainingJob(
@@ -258,10 +253,10 @@ def check_training(
     there = memory or available_memory(int(os.environ.get("LOCAL_WORLD_SIZE", "1")))
     plan: Callable[..., MemoryPlan] = plan_distill if isinstance(settings, DistillSettings) else plan_reward
     try:
-        found = plan(source, settings, gpus=count, shard=launched_shard(settings), memory=there, gpu=not on_cpu())
+        estimate = plan(source, settings, gpus=count, shard=launched_shard(settings), memory=there, gpu=not on_cpu())
     except (SalonError, OSError, ValueError, AttributeError):  # a hub's name, or a config of an unusual kind
         return
-    check_memory(found)
+    check_memory(estimate)
 
 
 # -- one plan --------------------------------------------------------------------------------------------------------
@@ -296,7 +291,7 @@ class _TrainingJob:
             how="one number a trained parameter for a moment, when activations are gone: counted beyond those",
         )  # fmt: skip
         rows = (*fixed, *moving, last, *self._generation(sum(row.bytes for row in (*moving, last))))
-        shown = tuple(row for row in rows if row.bytes or row.name == "activations")
+        visible_rows = tuple(row for row in rows if row.bytes or row.name == "activations")
         needed = sum(row.bytes for row in rows)
         margin = max(round(MARGIN * needed), CONTEXT if self.gpu else 0)
         total = needed + margin
@@ -305,7 +300,7 @@ class _TrainingJob:
             trained=trained, learn=settings.learn, gpus=self.gpus, shard=self.shard,
             precision="bfloat16" if self.half else "float32", recompute=self.recompute, at_once=settings.at_once,
             picture_tokens=_picture_tokens(self.backbone, settings.pixels), tokens=self.length,
-            rows=shown, fixed=sum(row.bytes for row in fixed[:3]), margin=margin,
+            rows=visible_rows, fixed=sum(row.bytes for row in fixed[:3]), margin=margin,
             total=total, memory=self.memory, fits=None if self.memory is None else total <= self.memory, change=None,
             left_out=LEFT_OUT,
         )  # fmt: skip
@@ -316,11 +311,11 @@ class _TrainingJob:
 
     @property
     def recompute(self) -> bool:
-        given = self.settings.recompute
-        if given is None:  # as the trainings choose
+        setting = self.settings.recompute
+        if setting is None:  # as the trainings choose
             large = self.settings.learn != "head" and sum(p.numel() for p in self.network.parameters()) > LARGE
             return self.gpu if self.answers else large
-        return bool(given)
+        return bool(setting)
 
     @property
     def number(self) -> int:
@@ -446,13 +441,14 @@ class _TrainingJob:
         return activation_bytes(shape, load, numbers, recompute=self.recompute)
 
     def _activations_row(self) -> MemoryRow:
-        found = self.activations()
+        activations = self.activations()
         how = f"{self.pictures} pictures of {self.length} tokens"
-        if not found.peak:
+        if not activations.peak:
             how = f"no formula for {self.backbone.config.model_type}"
         if self.recompute:
-            how += f": {words(found.kept)} kept, {words(found.recomputed)} for the layer that is computed again"
-        return MemoryRow(name="activations", bytes=found.peak, how=how)
+            saved, again = words(activations.saved), words(activations.recomputed)
+            how += f": {saved} kept, {again} for the layer that is computed again"
+        return MemoryRow(name="activations", bytes=activations.peak, how=how)
 
     def _generation(self, learning: int) -> Iterator[MemoryRow]:
         """What generating needs beyond learning: they take turns."""

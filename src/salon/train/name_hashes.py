@@ -1,13 +1,20 @@
-"""Names as 64-bit hashes in sorted arrays: a million of them take 8 MB, as Python strings in a set they take 150 MB.
+"""Names as 64-bit hashes in sorted arrays, and the leak guard of a long run, which is kept by such hashes.
 
-Two different names share a hash with a chance of one in 10^4 among four million. Whoever reports a finding looks the
-names up again; whoever counts is off by one.
+A million hashes take 8 MB; as Python strings in a set they take 150 MB. Two different names share a hash with a chance
+of one in 10^4 among four million. Code that reports a name looks it up again; code that counts may be off by one.
+
+    RUN/guard-0.bin      written by process 0: name, sha256 and look of each picture, 73 bytes, when it is first read
+
+The guard hashes pictures when training has decoded them; none is decoded for the guard alone. A run that is resumed
+reads these files again, whatever number of processes wrote them. At its end the pictures of all pairs that were drawn,
+and of all validation pairs, must be there; a missing one (no common disk, a power cut) is read then.
 """
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 
 import numpy as np
@@ -34,20 +41,19 @@ _LEAST_PENDING = 4096
 def hash_names(column: pa.ChunkedArray | pa.Array) -> Hashes:
     """A 64-bit hash of each text (FNV-1a, mixed), the same on every machine; of a missing one that of no bytes."""
     chunks = column.chunks if isinstance(column, pa.ChunkedArray) else [column]
-    return np.concatenate([np.empty(0, np.uint64), *(_hash_array(chunk.cast(pa.large_string())) for chunk in chunks)])
+    hashes: list[Hashes] = [np.empty(0, np.uint64)]
+    for chunk in chunks:
+        names = chunk.cast(pa.large_string())
+        _, offsets, data = names.buffers()
+        starts = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
+        hashes.append(_hashes(starts, np.frombuffer(data or b"", np.uint8)))
+    return np.concatenate(hashes)
 
 
 def hash_name(name: str) -> np.uint64:
     """The same of one name."""
     data = np.frombuffer(name.encode(), np.uint8)
     return np.uint64(_hashes(np.array([0, len(data)], np.int64), data)[0])
-
-
-def _hash_array(names: pa.LargeStringArray) -> Hashes:
-    _, offsets, data = names.buffers()
-    starts = np.frombuffer(offsets, np.int64)[names.offset : names.offset + len(names) + 1]
-    hashed: Hashes = _hashes(starts, np.frombuffer(data or b"", np.uint8))
-    return hashed
 
 
 @compiled
@@ -88,13 +94,13 @@ class NameSet:
         """All names in order: the hash without its low bits, and the flags in them."""
         return np.concatenate(self._merged())
 
-    def count(self, wanted: int, unwanted: int = 0) -> int:
+    def count(self, required: int, excluded: int = 0) -> int:
         """Names that have all flags of `wanted` and none of `unwanted`."""
-        return sum(int(np.sum(_has(part, wanted, unwanted))) for part in self._merged())
+        return sum(int(np.sum(_has(part, required, excluded))) for part in self._merged())
 
-    def select(self, wanted: int, unwanted: int = 0) -> Hashes:
+    def select(self, required: int, excluded: int = 0) -> Hashes:
         """The same names."""
-        return np.concatenate([part[_has(part, wanted, unwanted)] for part in self._merged()])
+        return np.concatenate([part[_has(part, required, excluded)] for part in self._merged()])
 
     def in_several(self, flags: int) -> Hashes:
         """Names that have more than one of the flags."""
@@ -124,26 +130,18 @@ def place_in(entries: Hashes, hashes: Hashes) -> NDArray[np.int64]:
     """The place of each name among the entries of a set; -1 where it is not there."""
     if not len(entries):
         return np.full(len(hashes), -1)
-    wanted = hashes & ~_FLAGS
-    place = np.searchsorted(entries, wanted)  # flags only add to an entry
+    keys = hashes & ~_FLAGS
+    place = np.searchsorted(entries, keys)  # flags only add to an entry
     there = np.minimum(place, len(entries) - 1)
-    return np.where((entries[there] & ~_FLAGS) == wanted, there, -1)
+    return np.where((entries[there] & ~_FLAGS) == keys, there, -1)
 
 
-def _has(entries: Hashes, wanted: int, unwanted: int) -> NDArray[np.bool_]:
-    has: NDArray[np.bool_] = (entries & np.uint64(wanted | unwanted)) == np.uint64(wanted)
+def _has(entries: Hashes, required: int, excluded: int) -> NDArray[np.bool_]:
+    has: NDArray[np.bool_] = (entries & np.uint64(required | excluded)) == np.uint64(required)
     return has
 
 
-# --------------------------------------------------------------------------------------------------
-# The leak guard of a long run: pictures are hashed when training has decoded them, never decoded for the guard alone.
-#
-# RUN/guard-0.bin      written by process 0: name, sha256 and look of each picture, 73 bytes, when it is first read
-#
-# A run that goes on reads these files again, whatever number of processes wrote them. At its end the pictures of all
-# pairs that were drawn, and of all validation pairs that were looked at, must be there. One that is missing (a machine
-# without a common disk, a power cut) is read then.
-# --------------------------------------------------------------------------------------------------
+# -- the leak guard ----------------------------------------------------------------------------------------------------
 
 _RECORD = np.dtype([("name", "<u8"), ("sha256", "V32"), ("plain", "?"), ("near", "V32")])
 _AT_ONCE = 8192
@@ -186,40 +184,40 @@ class GuardLog:
 
 def guarded_names(run: Path) -> Hashes:
     """The names of all pictures that were noted, by whichever process, as entries of a `NameSet`."""
-    known = NameSet()
+    names = NameSet()
     for records in _records(run):
-        known.add(records["name"])
-    return known.entries()
+        names.add(records["name"])
+    return names.entries()
 
 
 def write_guard(run: Path, texts: Iterable[str], folder: Path) -> dict[str, str]:
     """Write the guard of all pictures noted and of `texts` into a model's folder; gives the card's `guard`."""
     with whole_file(folder / FILE) as target, pq.ParquetWriter(target, COLUMNS, compression="zstd") as writer:
-        seen = NameSet()
+        earlier = NameSet()
         for records in _records(run):
             names = records["name"]
-            writer.write_table(_picture_rows(records[_first_seen(seen, names)]))
-            seen.add(names)
-        seen = NameSet()
-        for part in _parts(texts):
+            fresh = records[_first_seen(earlier, names)]
+            keys = [record.tobytes().hex() for record in fresh["sha256"]]
+            looks = ["" if plain else near.tobytes().hex() for plain, near in zip(fresh["plain"], fresh["near"])]
+            writer.write_table(pa.table([["picture"] * len(keys), keys, looks], schema=COLUMNS))
+            earlier.add(names)
+        earlier = NameSet()
+        rest = iter(texts)
+        while part := list(islice(rest, _AT_ONCE)):
             hashes = hash_names(pa.array(part, pa.string()))
-            keys = [text_key(text) for text, fresh in zip(part, _first_seen(seen, hashes)) if fresh and text.strip()]
-            seen.add(hashes)
+            keys = [
+                text_key(text) for text, is_new in zip(part, _first_seen(earlier, hashes)) if is_new and text.strip()
+            ]
+            earlier.add(hashes)
             writer.write_table(pa.table([["text"] * len(keys), keys, [""] * len(keys)], schema=COLUMNS))
     return guard_record(folder)
 
 
-def _first_seen(seen: NameSet, hashes: Hashes) -> NDArray[np.bool_]:
+def _first_seen(earlier: NameSet, hashes: Hashes) -> NDArray[np.bool_]:
     """Names that come for the first time."""
     first = np.zeros(len(hashes), bool)
     first[np.unique(hashes, return_index=True)[1]] = True
-    return first & ~contains(seen.entries(), hashes)
-
-
-def _picture_rows(records: NDArray[np.void]) -> pa.Table:
-    keys = [record.tobytes().hex() for record in records["sha256"]]
-    looks = ["" if plain else near.tobytes().hex() for plain, near in zip(records["plain"], records["near"])]
-    return pa.table([["picture"] * len(keys), keys, looks], schema=COLUMNS)
+    return first & ~contains(earlier.entries(), hashes)
 
 
 def _records(run: Path) -> Iterator[NDArray[np.void]]:
@@ -227,14 +225,3 @@ def _records(run: Path) -> Iterator[NDArray[np.void]]:
         with open(path, "rb") as file:
             while data := file.read(_AT_ONCE * _RECORD.itemsize):
                 yield np.frombuffer(data[: len(data) - len(data) % _RECORD.itemsize], _RECORD)
-
-
-def _parts(texts: Iterable[str]) -> Iterator[list[str]]:
-    part: list[str] = []
-    for text in texts:
-        part.append(text)
-        if len(part) == _AT_ONCE:
-            yield part
-            part = []
-    if part:
-        yield part

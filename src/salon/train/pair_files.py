@@ -1,11 +1,20 @@
-"""Files of labelled pairs: one Parquet or Arrow file, or a folder of them, read a few thousand rows at a time.
+"""Files of labelled pairs, read a few thousand rows at a time, and where their pictures are.
 
     labels.parquet                one file
     shards/*.parquet              many, in the order of their names; also *.arrow and *.feather
 
 Arrow files are IPC files (Feather) or IPC streams, as `datasets` saves them. Their pieces are called groups here: row
 groups of Parquet, record batches of Arrow. Without a column `split`, files called train-*, validation-* and test-*, as
-`datasets` exports them, are these splits.
+`datasets` exports them, are these splits. Pictures are
+
+    names of files below a folder      read as they are
+    names of members of tars           `__key__` and extension, as WebDataset joins them: "000012.jpg", "cats/7.a.png"
+    columns of pictures                bytes, or structs of bytes and path, as the Image feature of `datasets` has them
+
+A picture in a tar or in an Arrow file is a span of bytes in a file. It is located once and then read by its place:
+WebDataset reads a tar from its first to its last byte, which would mix a pair with its neighbors only, and the two
+pictures of a pair may be in two tars. A picture in Parquet is inside a compressed row group: some row groups are kept
+in memory, and pairs are drawn from these alone before others are read (`RowStore.order`).
 """
 
 from __future__ import annotations
@@ -65,8 +74,8 @@ class PairShards:
     @cached_property
     def schema(self) -> pa.Schema:
         """The columns, which every file must have."""
-        first, *others = (self._schema(file) for file in self.files)
-        for file, schema in zip(self.files[1:], others):
+        first, *rest = (self._schema(file) for file in self.files)
+        for file, schema in zip(self.files[1:], rest):
             for name in first.names:
                 if name not in schema.names:
                     raise BadColumns.missing(name, schema.names, where=str(file))
@@ -81,7 +90,12 @@ class PairShards:
     def has_pictures(self) -> bool:
         """Whether image_a and image_b are pictures themselves, and no names of pictures."""
         kinds = [self.schema.field(name).type for name in ("image_a", "image_b") if name in self.names]
-        return len(kinds) == 2 and all(_is_picture(kind) for kind in kinds)
+        return len(kinds) == 2 and all(
+            "bytes" in [field.name for field in kind]
+            if pa.types.is_struct(kind)
+            else pa.types.is_binary(kind) or pa.types.is_large_binary(kind)
+            for kind in kinds
+        )
 
     def split_of(self, shard: int) -> str:
         """The split of a file where no column has it: what its name begins with, as in train-00000-of-00042.parquet."""
@@ -101,8 +115,26 @@ class PairShards:
         """All rows in their order."""
         rows = _PICTURED_ROWS if self.has_pictures and "image_a" in columns else ROWS
         for number, file in enumerate(self.files):
-            read = _parquet_parts if file.suffix == ".parquet" else _arrow_parts
-            yield from read(number, file, list(columns), rows)
+            read = self._parquet_parts if file.suffix == ".parquet" else self._arrow_parts
+            yield from read(number, list(columns), rows)
+
+    def _parquet_parts(self, number: int, columns: list[str], rows: int) -> Iterator[ShardPart]:
+        with open_parquet(self.files[number]) as parquet:
+            for group in range(parquet.num_row_groups):
+                first = 0
+                for batch in parquet.iter_batches(rows, row_groups=[group], columns=columns):
+                    yield ShardPart(number, group, first, pa.Table.from_batches([batch]))
+                    first += batch.num_rows
+
+    def _arrow_parts(self, number: int, columns: list[str], rows: int) -> Iterator[ShardPart]:
+        reader, address = open_arrow(self.files[number])
+        batches = reader
+        if isinstance(reader, pa.ipc.RecordBatchFileReader):  # which is not iterable
+            batches = (reader.get_batch(number) for number in range(reader.num_record_batches))
+        for group, batch in enumerate(batches):
+            for first in range(0, batch.num_rows, rows):
+                table = pa.Table.from_batches([batch.slice(first, rows)]).select(columns)
+                yield ShardPart(number, group, first, table, address)
 
     def _schema(self, file: Path) -> pa.Schema:
         if file.suffix == ".parquet":
@@ -185,56 +217,13 @@ def _files(path: Path) -> tuple[Path, ...]:
     return tuple(files)
 
 
-def _is_picture(kind: pa.DataType) -> bool:
-    if pa.types.is_struct(kind):
-        return "bytes" in [field.name for field in kind]
-    return bool(pa.types.is_binary(kind) or pa.types.is_large_binary(kind))
-
-
-def _parquet_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
-    with open_parquet(file) as parquet:
-        for group in range(parquet.num_row_groups):
-            first = 0
-            for batch in parquet.iter_batches(rows, row_groups=[group], columns=columns):
-                yield ShardPart(number, group, first, pa.Table.from_batches([batch]))
-                first += batch.num_rows
-
-
-def _arrow_parts(number: int, file: Path, columns: list[str], rows: int) -> Iterator[ShardPart]:
-    reader, address = open_arrow(file)
-    for group, batch in enumerate(_batches(reader)):
-        for first in range(0, batch.num_rows, rows):
-            table = pa.Table.from_batches([batch.slice(first, rows)]).select(columns)
-            yield ShardPart(number, group, first, table, address)
-
-
-def _batches(reader: Any) -> Iterator[pa.RecordBatch]:
-    if isinstance(reader, pa.ipc.RecordBatchFileReader):
-        return (reader.get_batch(number) for number in range(reader.num_record_batches))
-    return iter(reader)
-
-
 def _no_table(path: Path, error: Exception) -> BadFile:
     return BadFile(
         "a Parquet file of labels is needed, or an Arrow file", found=str(error).split("\n")[0], where=str(path)
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Where the pictures of labelled pairs are: in a folder, in the tars of a WebDataset, or in the table itself.
-#
-#     names of files below a folder      read as they are
-#     names of members of tars           `__key__` and extension, as WebDataset joins them: "000012.jpg", "cats/7.a.png"
-#     columns of pictures                bytes, or structs of bytes and path, as the Image feature of `datasets` has
-# them
-#
-# A picture in a tar or in an Arrow file is a span of bytes in a file. It is looked for once, and then read by its
-# place:
-# WebDataset's own way, from the first to the last byte of a tar, would mix a pair with its neighbours only, and a
-# pair's
-# two pictures may be in two tars. A picture in Parquet is inside a compressed row group: some row groups are kept in
-# memory, and `salon.train.reward_data` draws pairs from these alone before it goes on.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 PICTURE_COLUMNS = ("image_a", "image_b")
 POOL_BYTES = 512 << 20
@@ -332,12 +321,12 @@ class TarPictures(SpanPictures):
 
     def places(self, part: ShardPart, column: str) -> tuple[pa.Array, pa.Array]:
         names = part.table.column(column).cast(pa.string()).combine_chunks()
-        wanted, index = hash_names(names), self.index
-        first = np.searchsorted(index["name"], wanted)
+        hashes, index = hash_names(names), self.index
+        first = np.searchsorted(index["name"], hashes)
         there = np.minimum(first, max(0, len(index) - 1))
-        found = index["name"][there] == wanted if len(index) else np.zeros(len(wanted), bool)
+        is_found = index["name"][there] == hashes if len(index) else np.zeros(len(hashes), bool)
         following = np.minimum(there + 1, len(index) - 1)
-        twice = found & (following != there) & (index["name"][following] == wanted) if len(index) else found
+        twice = is_found & (following != there) & (index["name"][following] == hashes) if len(index) else is_found
         if twice.any():
             raise BadFile(
                 "every picture in the tars needs a name of its own",
@@ -347,7 +336,8 @@ class TarPictures(SpanPictures):
             )
         rows = index[there].tolist() if len(index) else [(0, 0, 0, 0)] * len(there)
         return names, pa.array(
-            [f"{tar}:{offset}:{size}" if ok else None for (_, offset, tar, size), ok in zip(rows, found)], pa.string()
+            [f"{tar}:{offset}:{size}" if ok else None for (_, offset, tar, size), ok in zip(rows, is_found)],
+            pa.string(),
         )
 
 
@@ -436,8 +426,8 @@ class ParquetPictures:
                     group = file.metadata.row_group(number)
                     rows += group.num_rows
                     columns = (group.column(place) for place in range(group.num_columns))
-                    size += sum(one.total_uncompressed_size for one in columns
-                                if one.path_in_schema.split(".")[0] in PICTURE_COLUMNS)  # fmt: skip
+                    size += sum(column.total_uncompressed_size for column in columns
+                                if column.path_in_schema.split(".")[0] in PICTURE_COLUMNS)  # fmt: skip
         return max(1, POOL_BYTES * rows // max(1, size))
 
 

@@ -1,4 +1,4 @@
-"""Probes of a scorer: the model, or any scorer that `salon score` names, over the items it was not trained on."""
+"""Probes of a scorer over items it was not trained on, and their page, with one item shown under every alteration."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ from salon.report.words import SIMULATED, brief, count_noun, fixed, join_names, 
 from salon.store.near_pictures import content_hash
 from salon.store.pictures import data_url, read_picture
 from salon.study import Study
-from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, ProbeSettings, Trick, TrickVerdict, probe_scorer
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, probe_scorer
 
 
 def probe_study(
@@ -49,8 +49,8 @@ def probe_study(
     """One report for each scorer that `place` stands for."""
     leave_out = training_items(study, folder, place)
     return [
-        probe_scorer(study, folder, make_scorer(named, scoring), settings, leave_out=leave_out, step=step)
-        for named in expand_model(place, criteria)
+        probe_scorer(study, folder, make_scorer(name, scoring), settings, leave_out=leave_out, step=step)
+        for name in expand_model(place, criteria)
     ]
 
 
@@ -58,8 +58,9 @@ def training_items(study: Study, folder: Path, place: str) -> frozenset[str]:
     """Items whose pictures the model behind `place` was trained on, by its leak guard; none for other scorers."""
     model = model_folder(place)
     guard = None if model is None else read_card(model).guard
-    seen = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
-    return frozenset(item.id for item in study.nouns("items") if item.image and _hash(folder / item.image) in seen)
+    hashes = {key.sha256 for key in load_guard(model, guard).pictures} if model and guard else set()
+    pictures = {item.id: folder / item.image for item in study.nouns("items") if item.image}
+    return frozenset(id for id, path in pictures.items() if path.is_file() and content_hash(path) in hashes)
 
 
 def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
@@ -75,13 +76,7 @@ def example_item(study: Study, folder: Path, leave_out: frozenset[str] = frozens
     return []
 
 
-def _hash(path: Path) -> str:
-    return content_hash(path) if path.is_file() else ""
-
-
-# --------------------------------------------------------------------------------------------------
-# The page of a probe, composed from its report alone, with one item shown under every alteration.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 _BADGES = {
     "raises": Badge("raises the score", "alert"),
@@ -102,12 +97,28 @@ _SIDE = 320
 """Pixels of a picture on the page."""
 
 
-def probe_page(report: ProbeReport, shown: Sequence[tuple[str, str]] = ()) -> Page:
-    """The report as one page; `shown` are the captions and data URLs of one item under the alterations."""
+def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) -> Page:
+    """The report as one page; `examples` are the captions and data URLs of one item under the alterations."""
     here = located(report)
-    sections = [_verdict_section(here), _figure_section(here)]
-    if shown:
-        sections.append(Section("What was done", [_strip(shown)], "One item under the strongest alterations."))
+    rows = {(row.trick, row.strength): row for row in here.rows}
+    sentence = Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format
+    verdicts = []
+    for verdict in here.verdicts:
+        row = rows[verdict.trick, verdict.strength]
+        change, risen = estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
+        words = sentence(row.words[:1].upper() + row.words[1:], change, risen)
+        verdicts.append(VerdictLine(verdict.trick, _BADGES[verdict.outcome], words))
+    note = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
+    verdict_section = Section("Verdicts", [Verdicts(verdicts)], note)
+    captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
+    figures = [Chart(_drawing(here, kind), captions[kind]) for kind in ("trick", "control")]
+    table = Table(_COLUMNS, here.rows, caption="Every alteration at every strength", key="rows")
+    figure_section = Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
+    sections = [verdict_section, figure_section]
+    if examples:
+        frames = [FilmFrame(title=words, picture=url, alt=words) for words, url in examples]
+        strip = Filmstrip(frames, size="small")
+        sections.append(Section("What was done", [strip], "One item under the strongest alterations."))
     raised = len(report.raised)
     return Page(
         title="Can this scorer be gamed?",
@@ -136,20 +147,16 @@ def altered_example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Tr
         (trick.words(trick.strengths[-1]), trick.alter(image, trick.strengths[-1], text, np.random.default_rng(seed)))
         for trick in tricks
     ]
-    return [(caption, data_url(one, _SIDE)) for caption, one in [("as it is", image), *altered]]
-
-
-def _strip(pictures: Sequence[tuple[str, str]]) -> Filmstrip:
-    return Filmstrip([FilmFrame(title=words, picture=url, alt=words) for words, url in pictures], size="small")
+    return [(caption, data_url(picture, _SIDE)) for caption, picture in [("as it is", image), *altered]]
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------
 
 
 def _cards(report: ProbeReport, raised: int) -> list[Card]:
-    tricks = [one for one in report.verdicts if one.kind == "trick"]
-    controls = [one for one in report.verdicts if one.kind == "control"]
-    noticed = sum(one.outcome == "noticed" for one in controls)
+    tricks = [verdict for verdict in report.verdicts if verdict.kind == "trick"]
+    controls = [verdict for verdict in report.verdicts if verdict.kind == "control"]
+    noticed = sum(verdict.outcome == "noticed" for verdict in controls)
     words = Markup("{} of {}").format
     return [
         Card("Tricks that raise the score", words(fixed(raised, 0), fixed(len(tricks), 0)),
@@ -160,35 +167,11 @@ def _cards(report: ProbeReport, raised: int) -> list[Card]:
     ]  # fmt: skip
 
 
-def _verdict_section(report: ProbeReport) -> Section:
-    verdicts = [VerdictLine(one.trick, _BADGES[one.outcome], _verdict_text(report, one)) for one in report.verdicts]
-    told = "Each alteration in plain words. Nobody was asked whether the altered pictures look better."
-    return Section("Verdicts", [Verdicts(verdicts)], told)
-
-
-def _verdict_text(report: ProbeReport, one: TrickVerdict) -> Markup:
-    row = next(row for row in report.rows if (row.trick, row.strength) == (one.trick, one.strength))
-    return Markup("{}: scores move by {} spreads; the share of items that rise is {}.").format(
-        row.words[:1].upper() + row.words[1:], estimate_value(row.change, None, 2), estimate_value(row.risen, None, 2)
-    )
-
-
-def _figure_section(report: ProbeReport) -> Section:
-    """Tricks and controls apart: damage moves scores so far that nothing else could be seen beside it."""
-    told = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
-    figures = [Chart(_drawing(report, kind), told[kind]) for kind in ("trick", "control")]
-    table = Table(_COLUMNS, report.rows, caption="Every alteration at every strength", key="rows")
-    return Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
-
-
 def _drawing(report: ProbeReport, kind: str) -> str:
     lines = [("margin", report.margin)] if kind == "trick" else []
+    rows = [row for row in report.rows if row.kind == kind]
+    dots = [(row.words, row.change.value, row.change.low, row.change.high, row.kind) for row in rows]
     return charts.dot_intervals(
-        [_dot(row) for row in report.rows if row.kind == kind], 0.0, lines,
-        title=f"Mean change of the score under each {kind}", x_label="mean change, in spreads of a prompt",
-        null_label="unchanged", sort=False,
+        dots, 0.0, lines, title=f"Mean change of the score under each {kind}",
+        x_label="mean change, in spreads of a prompt", null_label="unchanged", sort=False,
     )  # fmt: skip
-
-
-def _dot(row: ProbeRow) -> tuple[str, float, float | None, float | None, str]:
-    return row.words, row.change.value, row.change.low, row.change.high, row.kind

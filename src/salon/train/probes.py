@@ -1,15 +1,30 @@
-"""What may be done to a picture to fool a scorer, and what must cost it: the alterations that probes try.
+"""Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
 
 A *trick* adds nothing that was asked for: a scorer that rewards it can be gamed by a generator that learns to do it. A
 *control* does harm that anybody sees: a scorer that does not notice is blind there, and its steadiness under the tricks
 means little. Sizes are shares of the picture's shorter side, so that all pictures are treated alike.
+
+For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
+deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
+
+    change       mean of (s'_i - s_i) / w
+    risen        share of items with s'_i > s_i
+    overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
+
+Intervals resample whole prompts. Those of one alteration hold together: with k strengths each is at the level
+1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
+where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
+strength lies wholly below 0.
+
+Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
+for people to say, and a trick that raises scores names what to ask them.
 """
 
 from __future__ import annotations
 
 import io
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -97,24 +112,19 @@ def overlay_text(image: Image.Image, words: str, share: float) -> Image.Image:
     pen = ImageDraw.Draw(altered, "RGBA")
     font = ImageFont.load_default(max(6, round(min(image.size) * share)))
     assert isinstance(font, ImageFont.FreeTypeFont)  # Pillow without FreeType has one size only
-    lines = _lines(pen, words, font, image.width * 0.96)
+    lines = [""]
+    for word in words.split():
+        longer = f"{lines[-1]} {word}".strip()
+        if lines[-1] and pen.textlength(longer, font) > image.width * 0.96:
+            lines.append(word)
+        else:
+            lines[-1] = longer
     step = round(font.size * 1.25)
     top = max(0, image.height - step * len(lines) - round(font.size * 0.4))
     pen.rectangle((0, top, image.width, image.height), fill=(*_PAPER, 200))
     for number, line in enumerate(lines):
         pen.text((image.width * 0.02, top + step * number + font.size * 0.15), line, fill=_INK, font=font)
     return altered
-
-
-def _lines(pen: ImageDraw.ImageDraw, words: str, font: ImageFont.FreeTypeFont, room: float) -> list[str]:
-    lines = [""]
-    for word in words.split():
-        longer = f"{lines[-1]} {word}".strip()
-        if lines[-1] and pen.textlength(longer, font) > room:
-            lines.append(word)
-        else:
-            lines[-1] = longer
-    return lines
 
 
 TRICKS: tuple[Trick, ...] = (
@@ -133,9 +143,7 @@ SIZES = (
 )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a probe can be told, and what it finds; described once for flags, JSON and pages.
-# --------------------------------------------------------------------------------------------------
+# -- settings and results ----------------------------------------------------------------------------------------------
 
 MISSING_POLICY = "items without a score, as they are or altered, are left out of that row and counted there"
 Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
@@ -199,27 +207,10 @@ class ProbeReport(Noun):
     @property
     def raised(self) -> list[str]:
         """Tricks that raise the score."""
-        return [one.trick for one in self.verdicts if one.outcome == "raises"]
+        return [verdict.trick for verdict in self.verdicts if verdict.outcome == "raises"]
 
 
-# --------------------------------------------------------------------------------------------------
-# Can a scorer be gamed? The same items, altered: what every alteration does to their scores.
-#
-# For item i, s_i is its score as it is and s'_i altered, both turned so that higher is better; w is the standard
-# deviation of the s_i of one prompt (pooled over prompts), the differences that a scorer is used to tell.
-#
-#     change       mean of (s'_i - s_i) / w
-#     risen        share of items with s'_i > s_i
-#     overturned   share of pairs of one prompt, s_i < s_j, with s'_i > s_j: the loser, altered, beats the winner
-#
-# Intervals: whole prompts drawn again. Those of one alteration hold together: with k strengths each is at the level
-# 1 - (1 - level) / k. A *trick* does not raise the score where all intervals of `change` end below the margin; it does
-# where one lies wholly above 0; else the question is open. A *control* is noticed where the interval at the greatest
-# strength lies wholly below 0.
-#
-# Assumptions: nobody was asked about the altered pictures. A scorer may be right to like a little more contrast; it is
-# for people to say, and a trick that raises scores names what to ask them.
-# --------------------------------------------------------------------------------------------------
+# -- the probe ---------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 Step = Callable[[str], None]
@@ -249,7 +240,7 @@ def probe_scorer(
 ) -> ProbeReport:
     """Alter items of `study`, whose pictures are in `folder`, and see what `scorer` makes of it.
 
-    `leave_out` names items that may not be used, those it was trained on. `step` hears what is being done.
+    `leave_out` names items that may not be used, those it was trained on. `step` is called with what is being done.
     """
     settings = settings or ProbeSettings()
     tell = step or (lambda _: None)
@@ -277,14 +268,14 @@ def probe_scorer(
         rows=tuple(rows),
         verdicts=tuple(_verdict(trick, rows, settings.margin) for trick in tricks),
         scorer_signature=str(scorer.signature),
-        signature=_signature(study, scorer, settings, tricks),
+        signature=Signature(
+            method=f"probe[{scorer.signature}]",
+            data=study.hash[:12],
+            revision=study.revision,
+            settings=settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)},
+            seed=settings.seed,
+        ),
     )
-
-
-def _signature(study: Study, scorer: Scorer, settings: ProbeSettings, tricks: Sequence[Trick]) -> Signature:
-    told = settings.model_dump(exclude={"seed"}) | {"tricks": len(tricks)}
-    method = f"probe[{scorer.signature}]"
-    return Signature(method=method, data=study.hash[:12], revision=study.revision, settings=told, seed=settings.seed)
 
 
 # -- the items -------------------------------------------------------------------------------------------------------
@@ -300,9 +291,9 @@ def _probe_items(
     chosen = [
         item.model_copy(update={"image": str(folder / str(item.image))}) for item in _select_items(usable, settings)
     ]
-    given = [prompts.get(item.prompt or "") for item in chosen]
-    found = scorer.score(chosen, given)
-    able = [n for n, (item, value) in enumerate(zip(chosen, found)) if value is not None and _opens(item)]
+    item_prompts = [prompts.get(item.prompt or "") for item in chosen]
+    values = scorer.score(chosen, item_prompts)
+    able = [n for n, (item, value) in enumerate(zip(chosen, values)) if value is not None and _opens(item)]
     lost = {
         "without a picture": len(every) - len(pictured),
         "trained on": len(pictured) - len(usable),
@@ -314,9 +305,9 @@ def _probe_items(
         raise TooFew("at least 2 items with a score are needed", found=len(able), where=f"{scorer.name}: {left_out}")
     items = [chosen[n] for n in able]
     turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
-    score = turn * np.array([found[n] for n in able], float)
+    score = turn * np.array([values[n] for n in able], float)
     _, cluster = np.unique([item.prompt or item.id for item in items], return_inverse=True)
-    return _ProbeItems(items, [given[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
+    return _ProbeItems(items, [item_prompts[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
 
 
 def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
@@ -324,12 +315,12 @@ def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
     of_prompt: dict[str, list[Item]] = {}
     for item in items:
         of_prompt.setdefault(item.prompt or item.id, []).append(item)
-    names, room, kept = list(of_prompt), settings.items, set[str]()
+    names, room, selected = list(of_prompt), settings.items, set[str]()
     for place in np.random.default_rng(settings.seed).permutation(len(names)):
-        if len(of_prompt[names[place]]) <= room or not kept:
-            kept.add(names[place])
+        if len(of_prompt[names[place]]) <= room or not selected:
+            selected.add(names[place])
             room -= len(of_prompt[names[place]])
-    return [item for item in items if (item.prompt or item.id) in kept]
+    return [item for item in items if (item.prompt or item.id) in selected]
 
 
 def _opens(item: Item) -> bool:
@@ -358,18 +349,15 @@ def _spread(score: Floats, cluster: NDArray[np.int64]) -> float:
 def _altered_scores(scene: _ProbeItems, scorer: Scorer, trick: Trick, strength: float, seed: int) -> Floats:
     """(items,) scores after the alteration, higher better; NaN where there is none."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
-        items = list(_altered_items(scene, trick, strength, seed, Path(place)))
-        found = scorer.score(items, scene.prompts)
-    return scene.turn * np.array([np.nan if value is None else value for value in found], float)
-
-
-def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int, place: Path) -> Iterator[Item]:
-    for number, (item, prompt) in enumerate(zip(scene.items, scene.prompts)):
-        rng = np.random.default_rng([seed, number])
-        image = trick.alter(read_picture(Path(item.image or "")).image, strength, prompt.view() if prompt else "", rng)
-        path = place / f"{number}.png"
-        image.save(path, compress_level=1)
-        yield item.model_copy(update={"image": str(path)})
+        items = []
+        for number, (item, prompt) in enumerate(zip(scene.items, scene.prompts)):
+            picture = read_picture(Path(item.image or "")).image
+            rng = np.random.default_rng([seed, number])
+            path = Path(place) / f"{number}.png"
+            trick.alter(picture, strength, prompt.view() if prompt else "", rng).save(path, compress_level=1)
+            items.append(item.model_copy(update={"image": str(path)}))
+        values = scorer.score(items, scene.prompts)
+    return scene.turn * np.array([np.nan if value is None else value for value in values], float)
 
 
 # -- the figures -------------------------------------------------------------------------------------------------------
@@ -378,25 +366,25 @@ def _altered_items(scene: _ProbeItems, trick: Trick, strength: float, seed: int,
 def _row(
     scene: _ProbeItems, trick: Trick, strength: float, altered: Floats, level: float, settings: ProbeSettings
 ) -> ProbeRow:
-    known = ~np.isnan(altered)
-    if not known.any():
+    is_scored = ~np.isnan(altered)
+    if not is_scored.any():
         raise TooFew("scores of altered items are needed", found="none", where=f"{trick.words(strength)}")
-    change = np.where(known, (altered - scene.score) / scene.spread, 0.0)
-    risen = known & (altered > scene.score)
+    change = np.where(is_scored, (altered - scene.score) / scene.spread, 0.0)
+    risen = is_scored & (altered > scene.score)
     pairs = _overturned(scene, altered)
     overturned = None
     if len(pairs[1]):
-        cluster, counted = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
-        overturned = _mean(cluster, pairs[1], counted, level=level, settings=settings, ends=SHARE)
+        cluster, weights = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
+        overturned = _mean(cluster, pairs[1], weights, level=level, settings=settings, ends=SHARE)
     return ProbeRow(
         trick=trick.name,
         kind=trick.kind,
         strength=strength,
         words=trick.words(strength),
-        items=int(known.sum()),
-        missing=int((~known).sum()),
-        change=_mean(scene.cluster, change, known, level=level, settings=settings),
-        risen=_mean(scene.cluster, risen, known, level=level, settings=settings, ends=SHARE),
+        items=int(is_scored.sum()),
+        missing=int((~is_scored).sum()),
+        change=_mean(scene.cluster, change, is_scored, level=level, settings=settings),
+        risen=_mean(scene.cluster, risen, is_scored, level=level, settings=settings, ends=SHARE),
         overturned=overturned,
     )
 
@@ -404,7 +392,7 @@ def _row(
 def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Of every pair of one prompt with a winner: the loser, and whether it wins once it is altered."""
     losers, won = [], []
-    for members in (np.flatnonzero(scene.cluster == one) for one in range(scene.cluster.max() + 1)):
+    for members in (np.flatnonzero(scene.cluster == number) for number in range(scene.cluster.max() + 1)):
         lost = scene.score[members][:, None] < scene.score[members][None, :]
         lost &= ~np.isnan(altered[members])[:, None]
         loser, winner = np.nonzero(lost)
@@ -416,14 +404,14 @@ def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64],
 def _mean(
     cluster: NDArray[np.int64],
     values: Floats | NDArray[np.bool_],
-    counted: Floats | NDArray[np.bool_],
+    weights: Floats | NDArray[np.bool_],
     *,
     level: float,
     settings: ProbeSettings,
     ends: Ends | None = None,
 ) -> Estimate:
-    """Mean of the values that count; prompts are drawn again for the interval."""
-    sums = [np.bincount(cluster, weights=part) for part in (values, counted)]
+    """Mean of the values that count; the interval resamples prompts."""
+    sums = [np.bincount(cluster, weights=part) for part in (values, weights)]
     table = np.stack(sums, axis=1)
     table = table[table[:, 1] > 0]
     draws: Resampling = {"draws": settings.draws, "rng": np.random.default_rng([settings.seed, 1]), "level": level}

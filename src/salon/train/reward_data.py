@@ -1,10 +1,17 @@
 """Labelled pairs as they are needed: a million cost hardly more memory than a thousand.
 
-The source has the columns of `salon labels` (docs/guide/labels.md), in one file or many (`pair_shards`). It is read
-once, from its first row to its last. Training pairs are written to a file beside the run, from which they are drawn in
-a random order (`pair_order`); their pictures are read when a pair is due (`pair_pictures`). The order follows from the
-seed, so a run can go on in the middle, and every process sees the same pairs: of a step, process p of P takes pairs
-p, p + P, p + 2P ...
+The source has the columns of `salon labels` (docs/guide/labels.md), in one file or many (`pair_files`). It is read
+once, from its first row to its last. Training pairs are written to a file beside the run and drawn from it in random
+order; their pictures are read when a pair is due. The order follows from the seed and the epoch, so a run can be
+resumed in the middle, and every process sees the same pairs: of a step, process p of P takes p, p + P, p + 2P ...
+
+    FOLDER/rows.bin      one record for each training pair: its texts, joined
+    FOLDER/starts.npy    where each record begins
+    FOLDER/groups.npy    how many of them each group of the source gave
+
+A record is found by its number, so an epoch is a random permutation of all pairs. In memory are 8 bytes a pair for
+`starts` and 4 for the order. Where pictures are inside Parquet, or where `shuffle` says so, pairs are drawn from a
+pool: groups come in random order, as many as make a pool are mixed, then the next ones.
 """
 
 from __future__ import annotations
@@ -118,10 +125,10 @@ class PairFile:
     @cached_property
     def pool(self) -> int | None:
         """Training pairs that are mixed at a time; None for all."""
-        asked = self.settings.shuffle
+        requested = self.settings.shuffle
         if not isinstance(self.pictures, ParquetPictures):
-            return asked
-        return min(self.pictures.rows_at_once(), asked or len(self.store))
+            return requested
+        return min(self.pictures.rows_at_once(), requested or len(self.store))
 
     @property
     def _whole_groups(self) -> bool:
@@ -173,9 +180,11 @@ class PairFile:
     def tables(self) -> Iterator[SourceRows]:
         """All rows, a few thousand at a time, every column as text or number, pictures as names and places."""
         columns = [name for name in (*_TEXTS, *_NUMBERS, "split", "label") if name in self.shards.names]
-        columns += [
-            name for name in GUARDED_COLUMNS if name in self.shards.names and _is_text(self.shards.schema, name)
-        ]
+        for name in GUARDED_COLUMNS:
+            if name in self.shards.names:
+                kind = self.shards.schema.field(name).type
+                kind = kind.value_type if pa.types.is_dictionary(kind) else kind
+                columns += [name] * (pa.types.is_string(kind) or pa.types.is_large_string(kind))
         waiting: list[pa.Table] = []
         group = (0, 0)
         for part in self.shards.parts(columns):
@@ -212,9 +221,30 @@ class PairFile:
             table = table.filter(pc.is_in(table.column("criterion"), pa.array(self.criteria, pa.string())))
         enough = pc.greater_equal(table.column("p_max"), self.settings.confident)
         table = table.filter(pc.fill_null(enough, True))  # a pair without p_max is kept, as by HPSv3
-        table = table.append_column("target", pa.array(_targets(table, self.settings.labels)))
-        table = table.append_column("tied", pa.array(_tie_shares(table, self.settings.labels)))
+        table = table.append_column("target", pa.array(self._targets(table)))
+        table = table.append_column("tied", pa.array(self._tie_shares(table)))
         return table.append_column("weight", pa.array(self._weights(table)))
+
+    def _targets(self, table: pa.Table) -> np.ndarray:
+        if self.settings.labels == "soft":
+            target: np.ndarray = table.column("share").to_numpy().astype(float)
+            if not ((target >= 0) & (target <= 1)).all():
+                raise BadValue(
+                    "a share of votes lies between 0 and 1", found=f"{target[~((target >= 0) & (target <= 1))][0]}"
+                )
+            return target
+        places = pc.index_in(table.column("label"), _LABELS)
+        if places.null_count:
+            label = table.column("label").filter(pc.is_null(places))[0].as_py()
+            raise BadValue("a label is a, b or tie", found=repr(label))
+        return np.asarray(places.to_numpy().astype(float) / 2)
+
+    def _tie_shares(self, table: pa.Table) -> np.ndarray:
+        """Share of the votes that are ties; of one vote or a majority, whether it is one."""
+        if self.settings.labels != "soft":
+            return np.asarray(pc.equal(table.column("label"), "tie").to_numpy().astype(float))
+        share = pc.divide(table.column("ties"), table.column("votes"))
+        return np.asarray(pc.fill_null(share, 0.0).to_numpy().astype(float))
 
     def _weights(self, table: pa.Table) -> np.ndarray:
         weight = np.ones(table.num_rows)
@@ -259,35 +289,6 @@ def store_pairs(
 # -- columns ---------------------------------------------------------------------------------------------------------
 
 
-def _is_text(schema: pa.Schema, name: str) -> bool:
-    kind = schema.field(name).type
-    kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-    return bool(pa.types.is_string(kind) or pa.types.is_large_string(kind))
-
-
-def _targets(table: pa.Table, labels: str) -> np.ndarray:
-    if labels == "soft":
-        target: np.ndarray = table.column("share").to_numpy().astype(float)
-        if not ((target >= 0) & (target <= 1)).all():
-            raise BadValue(
-                "a share of votes lies between 0 and 1", found=f"{target[~((target >= 0) & (target <= 1))][0]}"
-            )
-        return target
-    places = pc.index_in(table.column("label"), _LABELS)
-    if places.null_count:
-        found = table.column("label").filter(pc.is_null(places))[0].as_py()
-        raise BadValue("a label is a, b or tie", found=repr(found))
-    return np.asarray(places.to_numpy().astype(float) / 2)
-
-
-def _tie_shares(table: pa.Table, labels: str) -> np.ndarray:
-    """Share of the votes that are ties; of one vote or a majority, whether it is one."""
-    if labels != "soft":
-        return np.asarray(pc.equal(table.column("label"), "tie").to_numpy().astype(float))
-    share = pc.divide(table.column("ties"), table.column("votes"))
-    return np.asarray(pc.fill_null(share, 0.0).to_numpy().astype(float))
-
-
 def _unique_pairs(votes: pa.Table, labels: str) -> pa.Table:
     """Votes as pairs: the first row of each, with the share of all its votes for target."""
     if labels != "raters":
@@ -323,33 +324,20 @@ def read_pair(row: LabeledPair, pairs: PairFile) -> tuple[Any, Any]:
 def read_ahead(work: Callable[[T], U], things: Iterable[T], *, threads: int, waiting: int) -> Iterator[U]:
     """`work` of each thing in their order, some of it done before it is asked for: at most `waiting` results wait."""
     with ThreadPoolExecutor(threads) as pool:
-        begun: deque[Future[U]] = deque()
+        futures: deque[Future[U]] = deque()
         try:
             for thing in things:
-                begun.append(pool.submit(work, thing))
-                if len(begun) > waiting:
-                    yield begun.popleft().result()
-            while begun:
-                yield begun.popleft().result()
+                futures.append(pool.submit(work, thing))
+                if len(futures) > waiting:
+                    yield futures.popleft().result()
+            while futures:
+                yield futures.popleft().result()
         finally:
-            for future in begun:
+            for future in futures:
                 future.cancel()
 
 
-# --------------------------------------------------------------------------------------------------
-# The training pairs of a run on disk, and the order they are learned in.
-#
-# FOLDER/rows.bin      one record for each training pair: its texts, joined
-# FOLDER/starts.npy    where each record begins
-# FOLDER/groups.npy    how many of them each group of the source gave
-#
-# A record is found by its number, so an epoch is a random permutation of all pairs, wherever they stand in the source,
-# and a run goes on in the middle of it without reading what it has learned from. In memory are 8 bytes a pair for
-# `starts` and 4 for the order. Where pictures are inside Parquet, or where `shuffle` says so, pairs are drawn from a
-# pool: groups come in random order, as many as make a pool are mixed, then the next ones.
-#
-# Everything follows from the seed and the epoch, not from the number of processes.
-# --------------------------------------------------------------------------------------------------
+# -- training pairs on disk --------------------------------------------------------------------------------------------
 
 ROWS_TOGETHER = 1024
 """Rows that follow each other in the source and come into a pool together."""
@@ -392,7 +380,16 @@ class RowWriter:
             self._groups.append(0)
             self._latest = group
         self._groups[-1] += table.num_rows
-        records = _records(table)
+        columns = [pc.fill_null(table.column(name), "") for name in _RECORD_TEXTS]
+        for name, column in zip(_RECORD_TEXTS, columns):
+            if pc.any(pc.match_substring(column, _JOINT)).as_py():
+                raise BadValue("names without control characters are needed", found="the character 0x1f", where=name)
+        columns += [table.column(name).cast(pa.string()) for name in _RECORD_NUMBERS]
+        joined = pc.binary_join_element_wise(
+            *(column.cast(pa.large_string()) for column in (*columns, pc.fill_null(table.column("text"), ""))),
+            pa.scalar(_JOINT, pa.large_string()),
+        )
+        records = joined.combine_chunks()
         if len(records):
             _, offsets, data = records.buffers()
             ends = np.frombuffer(offsets, np.int64)[records.offset : records.offset + len(records) + 1]
@@ -406,19 +403,6 @@ class RowWriter:
         self._file.close()
         np.save(self._folder / "starts.npy", np.concatenate(self._ends))
         np.save(self._folder / "groups.npy", np.array(self._groups, np.int64))
-
-
-def _records(table: pa.Table) -> pa.LargeStringArray:
-    columns = [pc.fill_null(table.column(name), "") for name in _RECORD_TEXTS]
-    for name, column in zip(_RECORD_TEXTS, columns):
-        if pc.any(pc.match_substring(column, _JOINT)).as_py():
-            raise BadValue("names without control characters are needed", found="the character 0x1f", where=name)
-    columns += [table.column(name).cast(pa.string()) for name in _RECORD_NUMBERS]
-    joined = pc.binary_join_element_wise(
-        *(column.cast(pa.large_string()) for column in (*columns, pc.fill_null(table.column("text"), ""))),
-        pa.scalar(_JOINT, pa.large_string()),
-    )
-    return joined.combine_chunks()
 
 
 def read_record(record: bytes) -> LabeledPair:
@@ -454,8 +438,10 @@ class RowStore:
             numbers = np.arange(len(self), dtype=np.uint32)
             rng.shuffle(numbers)
             return numbers
-        sizes = self._groups if whole_groups else _cut(len(self), max(1, min(ROWS_TOGETHER, pool // 16)))
-        return pooled_order(sizes, pool, rng)
+        if whole_groups:
+            return pooled_order(self._groups, pool, rng)
+        starts = range(0, len(self), max(1, min(ROWS_TOGETHER, pool // 16)))
+        return pooled_order(np.diff([*starts, len(self)]), pool, rng)
 
 
 def pooled_order(sizes: NDArray[np.int64], pool: int, rng: np.random.Generator) -> NDArray[np.uint32]:
@@ -471,7 +457,3 @@ def pooled_order(sizes: NDArray[np.int64], pool: int, rng: np.random.Generator) 
             first = filled
     rng.shuffle(order[first:])
     return order
-
-
-def _cut(rows: int, size: int) -> NDArray[np.int64]:
-    return np.diff(np.append(np.arange(0, rows, size), rows))

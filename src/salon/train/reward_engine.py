@@ -305,7 +305,7 @@ def shard_units(network: RewardNetwork) -> Iterator[nn.Module]:
 
 
 def drop_output_layer(network: RewardNetwork) -> None:
-    """Take away the layer that words leave by, which no score needs; the trained network is opened anew with it.
+    """Take away the layer that words leave by, which no score needs; the trained network is opened again with it.
 
     FSDP2 would fail on a unit that is never called, and ZeRO would keep it.
     """

@@ -17,7 +17,6 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -116,7 +115,7 @@ def fit(
     also: Sequence[TestSet] = (),
     progress: Callable[[int, int, float], None] = lambda step, steps, loss: None,
 ) -> FittedReward:
-    """Train `parts.network` on the training pairs; `progress` is told (step, steps, loss).
+    """Train `parts.network` on the training pairs; `progress` is called with (step, steps, loss).
 
     `also` are further pairs that are looked at whenever the validation pairs are, and decide nothing.
 
@@ -158,20 +157,28 @@ def fit(
             figures["rate"] = rate_at(step, steps, settings)
             figures["gradient"] = engine.step(figures["rate"]) if math.isfinite(figures["loss"]) else math.nan
             if not math.isfinite(figures["gradient"]):
-                raise _not_a_number(step, figures, run)
+                saved = checkpoints(run.path)
+                not_a_number = NotConverged(
+                    "a loss that is a number is needed",
+                    found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
+                    where=f"step {step}; "
+                    + (f"the last good checkpoint is {saved[-1]}" if saved else "before the first checkpoint"),
+                    remedy="a lower --lr or --clip, or a longer --warmup",
+                )
+                raise not_a_number
             state = replace(state, step=step, seconds=time.perf_counter() - started)
             log.write("train", step, {**figures, "pairs_per_second": step * settings.batch / state.seconds})
 
             if validation and (step % settings.validate_every == 0 or step == steps):
-                found = validate(engine, parts, pairs, validation, accelerator)
-                log.write("validation", step, {"loss": found.loss, "accuracy": found.accuracy(validation)})
-                if state.best_loss is None or found.loss < state.best_loss:
-                    state = replace(state, best_step=step, best_loss=found.loss)
+                result = validate(engine, parts, pairs, validation, accelerator)
+                log.write("validation", step, {"loss": result.loss, "accuracy": result.accuracy(validation)})
+                if state.best_loss is None or result.loss < state.best_loss:
+                    state = replace(state, best_step=step, best_loss=result.loss)
                     if settings.choose == "best":
                         run.save_best(engine)
             for tests in also if step % settings.validate_every == 0 or step == steps else ():
-                found = validate(engine, parts, tests.pairs, tests.rows, accelerator)
-                log.write(f"also/{tests.name}", step, tests.summary(found.loss, found.logits))
+                result = validate(engine, parts, tests.pairs, tests.rows, accelerator)
+                log.write(f"also/{tests.name}", step, tests.summary(result.loss, result.logits))
             if step % settings.save_every == 0 or step == steps:
                 run.save(state, engine)
             progress(step, steps, figures["loss"])
@@ -181,9 +188,12 @@ def fit(
             if settings.choose == "best":
                 run.restore_weights(engine)
             chosen = validate(engine, parts, pairs, validation, accelerator)
-        others = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
+        test_results = tuple(validate(engine, parts, tests.pairs, tests.rows, accelerator) for tests in also)
     if shard != "none" and is_main:
-        network, adapters = _open_chosen(parts, run, survey)
+        # The weights that were chosen, out of the files they were saved to, whole on the CPU.
+        network = parts.open_again().network
+        adapters = make_trainable(network, settings, ties=survey.ties)
+        fill_network(network, run.chosen_weights())
     if adapters is not None and (shard == "none" or is_main):
         merge_lora(adapters)
     return FittedReward(
@@ -195,16 +205,8 @@ def fit(
         shard,
         chosen,
         is_main,
-        others,
+        test_results,
     )
-
-
-def _open_chosen(parts: RewardParts, run: RunFolder, survey: Survey) -> tuple[RewardNetwork, Any]:
-    """The network with the weights that were chosen, out of the files they were saved to, on the CPU."""
-    network = parts.open_again().network
-    adapters = make_trainable(network, run.settings, ties=survey.ties)
-    fill_network(network, run.chosen_weights())
-    return network, adapters
 
 
 def pair_losses(
@@ -236,23 +238,19 @@ def validate(
     mine = list(enumerate(rows))[rank::world]
     answers: list[tuple[int, float, float]] = []
     for start in range(0, math.ceil(len(rows) / world), settings.at_once):
-        shown = mine[start : start + settings.at_once]
-        numbers, part = zip(*(shown or [(0, rows[0])]))  # all processes pass through the network equally often
+        batch = mine[start : start + settings.at_once]
+        numbers, part = zip(*(batch or [(0, rows[0])]))  # all processes pass through the network equally often
         quality, tie = engine(_inputs(parts, pairs, list(part)))
         losses, _ = pair_losses(quality, list(part), settings, tie)
-        if shown:
-            answers += zip(numbers, losses.tolist(), _log_odds(quality, settings, tie), strict=True)
+        if batch:
+            (mu_a, mu_b), (log_a, log_b) = (values.double().cpu().numpy().reshape(2, -1) for values in quality)
+            number = tie.item() if tie is not None and settings.law in TIE_LAWS else None
+            odds = log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), number)
+            answers += zip(numbers, losses.tolist(), odds.tolist(), strict=True)
     everywhere = sorted(gather_object(answers) if world > 1 else answers)
     return Validation(
-        math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([odds for _, _, odds in everywhere])
+        math.fsum(loss for _, loss, _ in everywhere) / len(everywhere), np.array([logit for _, _, logit in everywhere])
     )
-
-
-def _log_odds(quality: Quality, settings: RewardSettings, tie: Tensor | None) -> list[float]:
-    (mu_a, mu_b), (log_a, log_b) = (each.double().cpu().numpy().reshape(2, -1) for each in quality)
-    number = tie.item() if tie is not None and settings.law in TIE_LAWS else None
-    odds: list[float] = log_odds(settings.law, mu_a - mu_b, np.hypot(np.exp(log_a), np.exp(log_b)), number).tolist()
-    return odds
 
 
 def rate_at(step: int, steps: int, settings: RewardSettings) -> float:
@@ -302,17 +300,7 @@ class _StepSums:
             self._sums[name] = self._sums.get(name, 0) + value.detach()
 
     def total(self) -> dict[str, float]:
-        """The sums, which begin anew."""
+        """The sums, which are then reset."""
         names, summed = list(self._sums), torch.stack(list(self._sums.values()))
         self._sums = {}
         return dict(zip(names, self._accelerator.reduce(summed, "sum").tolist(), strict=True))
-
-
-def _not_a_number(step: int, figures: dict[str, float], run: RunFolder) -> NotConverged:
-    kept = checkpoints(run.path)
-    return NotConverged(
-        "a loss that is a number is needed",
-        found=f"loss {figures['loss']:g}, gradient {figures['gradient']:g}",
-        where=f"step {step}; " + (f"the last good checkpoint is {kept[-1]}" if kept else "before the first checkpoint"),
-        remedy="a lower --lr or --clip, or a longer --warmup",
-    )

@@ -1,7 +1,11 @@
-"""Labelled pairs, looked through once before training: what they are, and whether they can be learned from.
+"""Labelled pairs examined before training: what they are, whether they can be learned from; and further test pairs.
 
-One pass over the source counts rows, looks for every picture, and checks that nothing stands on two sides of the split.
-Names are kept as hashes, 8 bytes each (`name_hashes`). A run that goes on reads the outcome and looks at nothing again.
+One pass over the source counts rows, looks for every picture, and checks that nothing is on two sides of the split.
+Names are kept as hashes, 8 bytes each (`name_hashes`). A run that is resumed reads the result of the first survey.
+
+Test sets are further pairs that a model is tried on while it trains: reported, and never used to choose a state. Of a
+source with a test split they are its test pairs, of any other all pairs; at most as many as validation uses, the first.
+Intervals resample prompts, as those of validation do.
 """
 
 from __future__ import annotations
@@ -10,6 +14,7 @@ import json
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass, replace
 from functools import cached_property
 from pathlib import Path
@@ -34,7 +39,7 @@ _ORDER = "train validation test"
 _SURVEY, _PICTURES = "survey.json", "pictures.npy"
 _SIDES, _LEARNED, _PRESENT = 0b111111, 64, 128
 """Flags of a name: the sides of the split it stands on, whether it is learned from, whether there is such a file."""
-_SHOWN = 3
+_MAX_NAMED = 3
 
 
 @dataclass(frozen=True)
@@ -58,8 +63,8 @@ def survey_pairs(pairs: PairFile) -> Survey:
     training could not start."""
     check_columns(pairs)
     if not pairs.is_stored() or not (pairs.stored / _SURVEY).is_file():
-        seen = _SurveyPass(pairs)
-        store_pairs(pairs, seen.take, seen.finish)
+        survey_pass = _SurveyPass(pairs)
+        store_pairs(pairs, survey_pass.take, survey_pass.finish)
     record = json.loads((pairs.stored / _SURVEY).read_text(encoding="utf-8"))
     return Survey(**record | {"criteria": tuple(record["criteria"])})
 
@@ -106,7 +111,8 @@ class _SurveyPass:
         self.read += table.num_rows if not self.pairs.criteria else int(
             pc.sum(pc.is_in(table.column("criterion"), pa.array(self.pairs.criteria))).as_py() or 0
         )  # fmt: skip
-        self.rows.update(dict(zip(*_value_counts(learned.column("split")))))
+        splits = pc.value_counts(learned.column("split").combine_chunks())
+        self.rows.update(dict(zip(splits.field("values").to_pylist(), splits.field("counts").to_pylist())))
         side = self._side(table.column("split"))
         for kind, column in _guarded_columns(table) if self.is_split else ():
             names = self.pictures if kind == "image" else self.others.setdefault(kind, NameSet())
@@ -135,7 +141,7 @@ class _SurveyPass:
             self.pictures.add(hash_names(names), _LEARNED)
             lost = learned.column(column).filter(pc.and_(pc.is_null(places), pc.is_valid(learned.column(column))))
             self.absent += len(lost.unique())
-            self.missing += lost.unique().to_pylist()[:_SHOWN]
+            self.missing += lost.unique().to_pylist()[:_MAX_NAMED]
             if self.folder is not None:
                 self._list_folders(pc.unique(pc.replace_substring_regex(names, "/?[^/]*$", "")))
 
@@ -144,8 +150,10 @@ class _SurveyPass:
         hashes = hash_names(folders)
         fresh = ~contains(self.folders.entries(), hashes)
         for name in folders.filter(pa.array(fresh)).to_pylist():
-            files = pa.array(_files(self.folder / name, f"{name}/" if name else ""), pa.string())
-            self.pictures.add(hash_names(files), _PRESENT)
+            files: list[str] = []
+            with suppress(OSError), os.scandir(self.folder / name) as entries:
+                files = [f"{name}/{entry.name}" if name else entry.name for entry in entries if entry.is_file()]
+            self.pictures.add(hash_names(pa.array(files, pa.string())), _PRESENT)
         self.folders.add(hashes)
 
     def _tally(self, learned: pa.Table) -> None:
@@ -194,13 +202,13 @@ class _SurveyPass:
             for name in self._named(lost):  # spelled in another way than its folder's list, perhaps
                 if not (self.folder / name).is_file():
                     self.absent += 1
-                    self.missing += [name] if len(self.missing) < _SHOWN else []
+                    self.missing += [name] if len(self.missing) < _MAX_NAMED else []
         if self.absent or self.unnamed:
-            found = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
+            unnamed_rows = f"{self.unnamed:,} rows without a picture" if self.unnamed else ""
             remedy = f"they are looked for below {self.pairs.images}; --images names another folder"
             raise BadFile(
                 "every pair needs both of its pictures",
-                found=found or f"{self.absent:,} missing: {', '.join(self.missing[:_SHOWN])}",
+                found=unnamed_rows or f"{self.absent:,} missing: {', '.join(self.missing[:_MAX_NAMED])}",
                 where=self.where,
                 remedy="write the bytes of the pictures too" if self.pairs.shards.has_pictures else remedy,
             )
@@ -224,22 +232,20 @@ class _SurveyPass:
             leaks = names.in_several(_SIDES)
             where: dict[str, set[str]] = {}
             for _, table in self.pairs.tables() if len(leaks) else ():
-                for found, column in _guarded_columns(table):
-                    if found == kind:
+                for column_kind, column in _guarded_columns(table):
+                    if column_kind == kind:
                         hit = pa.array(contains(leaks, hash_names(column)))
                         for value, split in zip(column.filter(hit).to_pylist(), table.column("split").filter(hit)):
                             where.setdefault(value, set()).add(split.as_py())
                             if value and len(where[value]) > 1:
-                                raise _leak(kind, value, where[value], len(leaks))
-
-
-def _leak(kind: str, value: str, splits: set[str], count: int) -> DesignError:
-    return DesignError(
-        f"no {kind} may stand in two splits",
-        found=f"{kind} {value!r} in {' and '.join(sorted(splits))} ({count:,} such)",
-        where="labels",
-        remedy="split by prompt, as salon labels does, and unite prompts that share an image or a text",
-    )
+                                sides = " and ".join(sorted(where[value]))
+                                raise DesignError(
+                                    f"no {kind} may stand in two splits",
+                                    found=f"{kind} {value!r} in {sides} ({len(leaks):,} such)",
+                                    where="labels",
+                                    remedy="split by prompt, as salon labels does, and unite prompts that share an "
+                                    "image or a text",
+                                )
 
 
 def _guarded_columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
@@ -253,25 +259,7 @@ def _guarded_columns(table: pa.Table) -> Iterator[tuple[str, pa.ChunkedArray]]:
     yield "prompt text", pa.chunked_array([plain.take(texts.indices)])
 
 
-def _files(folder: Path, prefix: str) -> list[str]:
-    try:
-        with os.scandir(folder) as entries:
-            return [prefix + entry.name for entry in entries if entry.is_file()]
-    except OSError:
-        return []
-
-
-def _value_counts(column: pa.ChunkedArray) -> tuple[list[str], list[int]]:
-    counts = pc.value_counts(column.combine_chunks())
-    return counts.field("values").to_pylist(), counts.field("counts").to_pylist()
-
-
-# --------------------------------------------------------------------------------------------------
-# Further pairs that a reward model is tried on while it trains: reported, and never used to choose a state.
-#
-# Of a source with a test split its test pairs are taken, of any other all; at most as many as validation looks at, the
-# first. Intervals draw prompts again, as those of validation do.
-# --------------------------------------------------------------------------------------------------
+# -- test sets ---------------------------------------------------------------------------------------------------------
 
 TEST_SET_SETTINGS = {"labels": "soft", "weigh": "none", "rater_weights": "none", "confident": 0.0}
 """Settings of pairs to be tried on: all of them, by the share of their votes."""

@@ -1,14 +1,19 @@
-"""Checkpoints of a run, from which it goes on as if nothing had happened.
+"""The folder of a run: checkpoints, from which it continues as if nothing had happened, and its log.
 
-RUN/checkpoints/step-000500/*.safetensors    what is trained, whole and in float32: NAME|weight, and AdamW's moments
-RUN/checkpoints/step-000500/state.json       step, settings, data, the best validation so far
-RUN/best/*.safetensors                       the weights of the lowest validation loss
+    RUN/checkpoints/step-000500/*.safetensors    what is trained, whole, in float32: NAME|weight and AdamW's moments
+    RUN/checkpoints/step-000500/state.json       step, settings, data, the best validation so far
+    RUN/best/*.safetensors                       the weights of the lowest validation loss
+    RUN/log.jsonl                                one record for each step or look at the validation pairs
+    RUN/tensorboard/                             the same, for `tensorboard --logdir`, unless `--log` names others
 
-Every process writes some of the files, each of which holds whole tensors: a checkpoint is read under any engine and by
-any number of processes. Each machine must see the run's folder. Order of the pairs and dropout follow from the seed and
-the step, so no state of chance is kept.
+Every process writes some of the files, each with whole tensors: a checkpoint can be read under any engine and by any
+number of processes. Each machine must see the run's folder. The order of the pairs and dropout follow from the seed and
+the step, so no random state is stored. All processes do the same: the first one decides, and an error of one is an
+error of all.
 
-All processes do the same: the first one decides, and an error of one is an error of all.
+Trackers are those of accelerate (`accelerate.tracking`): tensorboard, wandb, trackio, mlflow, comet_ml, aim, clearml,
+dvclive, swanlab, and classes of one's own as python:MODULE:CLASS. They have their own settings: WANDB_PROJECT,
+WANDB_MODE, MLFLOW_TRACKING_URI and so on.
 """
 
 from __future__ import annotations
@@ -128,14 +133,14 @@ class RunFolder:
         settings = {name: value for name, value in self.settings.model_dump().items() if name not in REWARD_FREE}
         return {**settings, "data": self.data, "backbone": self.backbone}
 
-    def _check_same(self, found: Mapping[str, Any], where: Path) -> None:
+    def _check_same(self, before: Mapping[str, Any], where: Path) -> None:
         mine = self._made_by()
-        other = [name for name in mine if mine[name] != found.get(name)]
-        if other:
-            told = ", ".join(f"{name} {found.get(name)!r}, now {mine[name]!r}" for name in other[:3])
+        changed = [name for name in mine if mine[name] != before.get(name)]
+        if changed:
+            changes = ", ".join(f"{name} {before.get(name)!r}, now {mine[name]!r}" for name in changed[:3])
             raise BadValue(
                 "a run goes on with the data, the backbone and the settings that it began with",
-                found=told,
+                found=changes,
                 where=str(where),
                 remedy="give the same ones, or begin anew with --overwrite",
             )
@@ -188,8 +193,8 @@ def _fill(engine: Engine, saved: SavedWeights, *, step: int | None) -> None:
 def _check_names(mine: list[str], saved: SavedWeights) -> None:
     odd = sorted(set(mine) ^ saved.names())
     if odd:
-        found = f"{len(odd)} other: {odd[:3]}"
-        raise BadFile("weights of the same run are needed", found=found, where=str(saved.folder))
+        differences = f"{len(odd)} other: {odd[:3]}"
+        raise BadFile("weights of the same run are needed", found=differences, where=str(saved.folder))
 
 
 # -- all processes together ------------------------------------------------------------------------------------------
@@ -202,7 +207,7 @@ def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, A
         if engine.is_main:
             try:
                 stage = str(stack.enter_context(whole_folder(place)))
-            except (SalonError, OSError) as error:  # told below, when the others no longer wait for the folder's name
+            except (SalonError, OSError) as error:  # raised below, when the others no longer wait for the folder's name
                 fault = error
         stage = _as_first(stage, engine)
         if stage is None:
@@ -215,29 +220,29 @@ def _write(place: Path, engine: Engine, *, moments: bool, record: Mapping[str, A
 
 
 def _write_parts(folder: Path, engine: Engine, *, moments: bool) -> None:
-    """This process' share of the tensors; all gather each, and a fault of one waits until nobody does."""
-    held: dict[str, torch.Tensor] = {}
+    """This process' share of the tensors; all gather each, and a fault is raised when none of them waits any more."""
+    pending: dict[str, torch.Tensor] = {}
     fault: Exception | None = None
     files = 0
 
     def write() -> None:
-        nonlocal held, files, fault
+        nonlocal pending, files, fault
         try:
             target = folder / f"{engine.rank:05d}-{files:04d}.safetensors"
-            safetensors.torch.save_file(held, target)
+            safetensors.torch.save_file(pending, target)
             with open(target, "rb") as file:
                 os.fsync(file.fileno())
         except (OSError, SafetensorError) as error:
             fault = error
-        held, files = {}, files + 1
+        pending, files = {}, files + 1
 
     for number, name in enumerate(engine.names()):
         tensors = engine.whole(name, moments=moments)
         if number % engine.processes == engine.rank and fault is None:
-            held |= {f"{name}|{kind}": tensor.cpu().contiguous() for kind, tensor in tensors.items()}
-            if sum(tensor.nbytes for tensor in held.values()) > FILE_BYTES:
+            pending |= {f"{name}|{kind}": tensor.cpu().contiguous() for kind, tensor in tensors.items()}
+            if sum(tensor.nbytes for tensor in pending.values()) > FILE_BYTES:
                 write()
-    if held and fault is None:
+    if pending and fault is None:
         write()
     if fault is not None:
         raise BadFile("room for a checkpoint is needed", found=str(fault), where=str(folder)) from fault
@@ -279,16 +284,7 @@ def flush(folder: Path) -> None:
                 os.fsync(file.fileno())
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run tells while it trains: a line of JSON for each step, and the trackers of the field.
-#
-# RUN/log.jsonl         one record for each step or look at the validation pairs
-# RUN/tensorboard/      the same, for `tensorboard --logdir`, unless `--log` names other trackers
-#
-# Trackers are those of accelerate (`accelerate.tracking`): tensorboard, wandb, trackio, mlflow, comet_ml, aim, clearml,
-# dvclive, swanlab, and classes of one's own as python:MODULE:CLASS. Their own settings are theirs: WANDB_PROJECT,
-# WANDB_MODE, MLFLOW_TRACKING_URI and so on.
-# --------------------------------------------------------------------------------------------------
+# -- the log -----------------------------------------------------------------------------------------------------------
 
 LOG = "log.jsonl"
 RUN_ID = "tracker-id"
@@ -298,9 +294,9 @@ _PACKAGES = {"comet_ml": "comet-ml"}
 
 
 class RunLog:
-    """Records of a run; of one that goes on, those past its checkpoint are written anew. Without a folder, silent.
+    """Records of a run; when it is resumed, those past its checkpoint are written again. Without a folder, silent.
 
-    `settings` name the trackers under `log`, and are told to each of them.
+    `settings` name the trackers under `log`, and are given to each of them.
     """
 
     def __init__(self, folder: Path | None, settings: Mapping[str, Any], *, name: str, step: int = 0) -> None:
@@ -346,14 +342,14 @@ def _forget_after(path: Path, step: int) -> None:
     """Drop records of steps that will be taken again; the last line may be half written."""
     if not path.is_file():
         return
-    kept = []
+    lines = []
     for line in path.read_text(encoding="utf-8").splitlines():
         try:
-            kept += [line] if json.loads(line)["step"] <= step else []
+            lines += [line] if json.loads(line)["step"] <= step else []
         except ValueError:
             break
     with whole_file(path) as file:
-        file.write("".join(f"{line}\n" for line in kept).encode())
+        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 # -- trackers --------------------------------------------------------------------------------------------------------
@@ -361,47 +357,50 @@ def _forget_after(path: Path, step: int) -> None:
 
 def make_trackers(names: str, folder: Path, *, name: str, step: int = 0) -> list[GeneralTracker]:
     """The trackers of a list with commas, not yet started; BadValue where one is unknown or not installed."""
-    wanted = dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none"))
-    return [_tracker(part, folder, name, step) for part in wanted]
+    trackers: list[GeneralTracker] = []
+    for tracker in dict.fromkeys(part.strip() for part in names.split(",") if part.strip() not in ("", "none")):
+        kind = _tracker_class(tracker)
+        if tracker == "tensorboard":
+            trackers.append(kind("tensorboard", str(folder), purge_step=step + 1 if step else None))
+        elif tracker == "wandb":
+            project = os.environ.get("WANDB_PROJECT", PROJECT)
+            trackers.append(kind(project, name=name, id=_run_id(folder), dir=str(folder), resume="allow"))
+        elif tracker == "trackio":
+            project = os.environ.get("TRACKIO_PROJECT", PROJECT)
+            trackers.append(kind(project, name=f"{name}-{_run_id(folder)}", resume="allow"))
+        else:
+            trackers.append(kind(PROJECT, str(folder)) if kind.requires_logging_directory else kind(PROJECT))
+    return trackers
 
 
-def _tracker(wanted: str, folder: Path, name: str, step: int) -> GeneralTracker:
-    kind = _own_class(wanted) if wanted.startswith("python:") else _known_class(wanted)
-    if wanted == "tensorboard":
-        return kind("tensorboard", str(folder), purge_step=step + 1 if step else None)
-    if wanted == "wandb":
-        project = os.environ.get("WANDB_PROJECT", PROJECT)
-        return kind(project, name=name, id=_run_id(folder), dir=str(folder), resume="allow")
-    if wanted == "trackio":
-        return kind(os.environ.get("TRACKIO_PROJECT", PROJECT), name=f"{name}-{_run_id(folder)}", resume="allow")
-    return kind(PROJECT, str(folder)) if kind.requires_logging_directory else kind(PROJECT)
-
-
-def _known_class(wanted: str) -> type[GeneralTracker]:
-    if wanted not in LOGGER_TYPE_TO_CLASS:
+def _tracker_class(tracker: str) -> type[GeneralTracker]:
+    """One of accelerate's, or one of the user's own."""
+    if tracker.startswith("python:"):
+        return _own_class(tracker)
+    if tracker not in LOGGER_TYPE_TO_CLASS:
         raise BadValue(
-            "--log: a tracker of accelerate is needed", found=repr(wanted),
+            "--log: a tracker of accelerate is needed", found=repr(tracker),
             remedy=f"one of {', '.join(sorted(LOGGER_TYPE_TO_CLASS))}, python:MODULE:CLASS, or none",
         )  # fmt: skip
-    if wanted not in map(str, get_available_trackers()):
+    if tracker not in map(str, get_available_trackers()):
         raise BadValue(
-            f"--log: the package of {wanted} is needed", found="not installed",
-            remedy=f"pip install {_PACKAGES.get(wanted, wanted)}",
+            f"--log: the package of {tracker} is needed", found="not installed",
+            remedy=f"pip install {_PACKAGES.get(tracker, tracker)}",
         )  # fmt: skip
-    kind: type[GeneralTracker] = LOGGER_TYPE_TO_CLASS[wanted]
+    kind: type[GeneralTracker] = LOGGER_TYPE_TO_CLASS[tracker]
     return kind
 
 
-def _own_class(wanted: str) -> type[GeneralTracker]:
-    module, _, attribute = wanted.removeprefix("python:").partition(":")
+def _own_class(tracker: str) -> type[GeneralTracker]:
+    module, _, attribute = tracker.removeprefix("python:").partition(":")
     try:
         kind = getattr(importlib.import_module(module), attribute)
     except (ImportError, AttributeError, ValueError) as error:
-        raise BadValue("--log: a tracker as python:MODULE:CLASS is needed", found=error, where=wanted,
+        raise BadValue("--log: a tracker as python:MODULE:CLASS is needed", found=error, where=tracker,
                        remedy="put the module's folder on PYTHONPATH") from None  # fmt: skip
     if not (isinstance(kind, type) and issubclass(kind, GeneralTracker)):
         raise BadValue("--log: a subclass of accelerate.tracking.GeneralTracker is needed", found=repr(kind),
-                       where=wanted)  # fmt: skip
+                       where=tracker)  # fmt: skip
     return kind
 
 

@@ -1,4 +1,10 @@
-"""Everything the training of heads can be told, described once: flags, help, docs and cards read it here."""
+"""Settings of `salon train heads`, `train sweep` and `train reward`, and the recipes of published trainings.
+
+    salon train reward --recipe hpsv3 ...         salon distill train --recipe psdistill ...
+
+A flag overrides its recipe. Where a paper and its released code differ, the recipe follows the paper and names the
+other value. What neither gives is Salon's choice and says so. A changed value makes a new version.
+"""
 
 from __future__ import annotations
 
@@ -67,8 +73,8 @@ class HeadSettings(Noun):
     def _hold_together(self) -> HeadSettings:
         shares = (self.train, self.validation, self.test)
         if abs(sum(shares) - 1) > 1e-9:
-            found = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
-            raise BadValue("--train, --validation and --test must sum to 1", found=found)
+            sum_text = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
+            raise BadValue("--train, --validation and --test must sum to 1", found=sum_text)
         if self.rater_weights != "none" and self.labels != "raters":
             raise BadValue(
                 "--rater-weights weighs each rater's answers", found=f"--labels {self.labels}", remedy="--labels raters"
@@ -118,9 +124,7 @@ class SweepSettings(Noun):
         return self
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything the training of a reward model can be told, described once: flags, help, docs and cards read it here.
-# --------------------------------------------------------------------------------------------------
+# -- reward models -----------------------------------------------------------------------------------------------------
 
 FULL_RATE, LORA_RATE = 2e-6, 1e-4
 REWARD_FREE = frozenset({"at_once", "shard", "recompute", "attention", "readers", "save_every", "keep", "log"})
@@ -231,15 +235,7 @@ class RewardSettings(Noun):
         return self.lr or (FULL_RATE if self.learn == "full" else LORA_RATE)
 
 
-# --------------------------------------------------------------------------------------------------
-# Settings of published trainings by name, each with its source.
-#
-#     salon train reward --recipe hpsv3 ...         salon distill train --recipe psdistill ...
-#
-# A flag that is given overrides its recipe. Where a paper and the code released with it differ the paper is followed
-# and
-# the other value named; what neither gives is Salon's choice and says so. A changed value makes a new version.
-# --------------------------------------------------------------------------------------------------
+# -- recipes -----------------------------------------------------------------------------------------------------------
 
 Command = Literal["train reward", "distill train"]
 
@@ -269,27 +265,29 @@ class Recipe:
         """How cards and signatures name it."""
         return f"{self.name} {self.version}"
 
-    def values(self, given: Mapping[str, Any]) -> dict[str, Any]:
+    def values(self, overrides: Mapping[str, Any]) -> dict[str, Any]:
         """All settings, those that are `given` in place of the recipe's, and the recipe's label."""
-        return {name: setting.value for name, setting in self.settings.items()} | dict(given) | {"recipe": self.label}
+        return (
+            {name: setting.value for name, setting in self.settings.items()} | dict(overrides) | {"recipe": self.label}
+        )
 
-    def lines(self, given: Mapping[str, Any]) -> list[tuple[str, str, str]]:
+    def lines(self, overrides: Mapping[str, Any]) -> list[tuple[str, str, str]]:
         """(setting, value, source) of each setting, for people."""
         rows = []
         for name, setting in self.settings.items():
             value, source = setting.value, setting.source
-            if name in given and given[name] != value:
-                value, source = given[name], f"given; the recipe has {_plain_value(setting.value)}"
+            if name in overrides and overrides[name] != value:
+                value, source = overrides[name], f"given; the recipe has {_plain_value(setting.value)}"
             rows.append((name.replace("_", "-"), _plain_value(value), source))
         return rows
 
 
 def find_recipe(name: str, command: Command) -> Recipe:
     """The recipe of a command; UnknownReference with the list where there is none."""
-    known = recipe_names(command)
-    if name not in known:
+    names = recipe_names(command)
+    if name not in names:
         raise UnknownReference(
-            "a recipe is needed that this command has", found=repr(name), remedy=f"one of {', '.join(known)}"
+            "a recipe is needed that this command has", found=repr(name), remedy=f"one of {', '.join(names)}"
         )
     return RECIPES[name]
 

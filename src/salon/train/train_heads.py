@@ -1,7 +1,11 @@
-"""From a study to trained heads: labels, vectors, training, and a model folder with its guard.
+"""From a study to trained heads: labels, vectors, training, and a model folder.
 
-Composes `fuse` (what the raters preferred, split by prompt) and `train`. Pictures that look the same in two splits
-would leak: pairs of the side that is trained on are left out, and counted.
+    MODEL/model.json          the card
+    MODEL/model.safetensors   weights, with the shape of the networks in their header
+    MODEL/README.md           the card in words
+    MODEL/guard.parquet       hashes of what it was trained on (see `evaluate.leaks`)
+
+Pictures that look the same in two splits would leak: their pairs on the training side are left out and counted.
 """
 
 from __future__ import annotations
@@ -21,8 +25,8 @@ from pydantic import Field
 from salon.engine.work import EngineSettings
 from salon.errors import BadFile
 from salon.evaluate.leaks import FILE, LeakGuard, picture_keys, save_guard, without_look_alikes
+from salon.evaluate.pair_results import validation_warnings
 from salon.evaluate.validation import HeadFigures, validation_figures
-from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.fuse.splits import item_prompts, prompt_texts, split_items
 from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
@@ -37,11 +41,11 @@ from salon.store.near_pictures import PictureKey
 from salon.study import Prompt, Signature, Study
 from salon.study.nouns import Noun
 from salon.study.votes import SPLITS
-from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data
+from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data, split_rows
 from salon.train.head_loop import Epoch, TrainedHeads, pair_logits, train_heads
 from salon.train.settings import HeadSettings
 
-_SHOWN = 3
+_MAX_NAMED = 3
 _ITEMS = ("item_a", "item_b", "item")
 """Columns of pairs and of flags that name items."""
 
@@ -93,6 +97,15 @@ class PreparedStudy:
             rater_weights=weights, prefixes=self.prefixes,
         )  # fmt: skip
 
+    def guard(self) -> LeakGuard:
+        """Hashes of everything that shaped the model: training and validation."""
+        items: set[str] = set()
+        for table in (self.labels, self.votes, *self.flags.values()):
+            learned = table.filter(pc.not_equal(table.column("split").cast(pa.string()), "test"))
+            for name in _ITEMS:
+                items.update(learned.column(name).to_pylist() if name in table.column_names else ())
+        return LeakGuard.of((key for item, key in self.keys.items() if item in items), self.prompt_texts)
+
 
 def train_study(
     study: Study,
@@ -108,7 +121,7 @@ def train_study(
 ) -> TrainReport:
     """Train heads on `study`, whose pictures are in `folder`, and write the model to `out`.
 
-    `progress` hears of pictures encoded, `watch` of every pass of the training.
+    `progress` is called with the number of pictures encoded, `watch` after every pass of the training.
     """
     check_target(out, overwrite=overwrite)
     prepared = prepare_study(study, folder, settings, criteria=criteria, engine=engine, progress=progress)
@@ -133,100 +146,87 @@ def prepare_study(
     progress: Callable[[int], None] | None = None,
 ) -> PreparedStudy:
     """Labels and vectors of `study`; `encoder` saves loading the one that the settings name."""
-    labels, votes, notes = _labels(study, settings, criteria)
+    chosen = [id for id in criteria if not study.criterion(id).is_flag]
+    ids = [study.criteria[number].id for number in study.ranking_criteria(chosen)]
+    shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
+    label_settings = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
+    pairs = make_labels(study, label_settings, criteria=ids)
+    votes = make_labels(study, label_settings.model_copy(update={"rows": "raters"}), criteria=ids).table
     flags = _flags(study, settings, criteria)
-    tables = [labels, votes, *flags.values()]
+    tables = [pairs.table, votes, *flags.values()]
     paths = _pictures(study, folder, tables)
     keys = dict(zip(paths, picture_keys(list(paths.values()))))
     (labels, votes, *rest), left_out = without_look_alikes(tables, _ITEMS, keys, SPLITS)
     check_enough(labels)
-    prefixes = _prefixes(study, labels, settings)
+    prefixes = {}
+    if settings.conditioned:
+        for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist():
+            criterion = study.criterion(id)
+            prefixes[id] = (
+                f"{criterion.title}: {criterion.question}\n\n" if criterion.question else f"{criterion.title}\n\n"
+            )
     started = time.perf_counter()
     encoder = encoder or open_encoder(settings.encoder, device=settings.device)
     vectors = encode_pictures(encoder, list(paths.values()), settings=engine, progress=progress)
     learned = labels.filter(pc.not_equal(labels.column("split").cast(pa.string()), "test"))
     prompt_words = frozenset(text for text in learned.column("text").cast(pa.string()).to_pylist() if text)
     labels, votes = (_with_texts(table, study, settings, prefixes) for table in (labels, votes))
-    texts = _distinct_texts([labels, votes, *rest])
+    columns = [table.column("text").cast(pa.string()) for table in (labels, votes, *rest)]
+    texts = list(dict.fromkeys(text or "" for column in columns for text in pc.unique(column).to_pylist()))
     encoded = EncodedStudy(
         encoder.parts, {item: row for row, item in enumerate(paths)}, vectors,
         {text: row for row, text in enumerate(texts)}, encode_texts(encoder, texts),
     )  # fmt: skip
     return PreparedStudy(
         study, encoder, labels, votes, dict(zip(flags, rest)), encoded, prefixes, keys, prompt_words,
-        (*notes, *left_out), time.perf_counter() - started,
+        (*pairs.report.notes, *left_out), time.perf_counter() - started,
     )  # fmt: skip
-
-
-def _labels(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> tuple[pa.Table, pa.Table, list[str]]:
-    """Pairs and votes under all criteria but flags, or those named; even pairs are kept as such."""
-    named = [id for id in criteria if not study.criterion(id).is_flag]
-    wanted = [study.criteria[number].id for number in study.ranking_criteria(named)]
-    shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
-    asked = LabelSettings(ties="keep", seed=settings.split_seed, **shares)
-    pairs = make_labels(study, asked, criteria=wanted)
-    votes = make_labels(study, asked.model_copy(update={"rows": "raters"}), criteria=wanted)
-    return pairs.table, votes.table, list(pairs.report.notes)
 
 
 def _flags(study: Study, settings: HeadSettings, criteria: Sequence[str]) -> dict[str, pa.Table]:
     """The first flagged criterion: for each item the share of raters who gave it more than the lowest level."""
-    named = [one for one in study.criteria if one.is_flag and (not criteria or one.id in criteria)]
+    flag_criteria = [
+        candidate for candidate in study.criteria if candidate.is_flag and (not criteria or candidate.id in criteria)
+    ]
     view = study.ratings
-    for criterion in named if settings.flags else ():
+    for criterion in flag_criteria if settings.flags else ():
         number = study.criteria.index(criterion)
         rows = np.flatnonzero((view.criterion == number) & (view.repeat == 0))
         if len(rows):
             items, place = np.unique(view.item[rows], return_inverse=True)
             assert criterion.scale is not None  # a flag has one
             flagged = np.bincount(place, weights=view.value[rows] > criterion.scale.low) / np.bincount(place)
-            return {criterion.id: _flag_table(study, settings, items, flagged)}
+            shares = (settings.train, settings.validation, settings.test)
+            split = split_items(study, study.item_groups, study.ids("groups"), shares, seed=settings.split_seed)
+            texts = np.array([*prompt_texts(study).to_pylist(), None], object)[item_prompts(study)[items]]
+            flag_table = pa.table(
+                {
+                    "item": study.ids("items").take(pa.array(items)),
+                    "text": pa.array(texts, pa.string()),
+                    "split": pa.array(np.array(SPLITS)[split.of_item[items]]),
+                    "share": pa.array(flagged),
+                }
+            )
+            return {criterion.id: flag_table}
     return {}
-
-
-def _flag_table(study: Study, settings: HeadSettings, items: np.ndarray, share: np.ndarray) -> pa.Table:
-    shares = (settings.train, settings.validation, settings.test)
-    split = split_items(study, study.item_groups, study.ids("groups"), shares, seed=settings.split_seed)
-    texts = np.array([*prompt_texts(study).to_pylist(), None], object)[item_prompts(study)[items]]
-    return pa.table(
-        {
-            "item": study.ids("items").take(pa.array(items)),
-            "text": pa.array(texts, pa.string()),
-            "split": pa.array(np.array(SPLITS)[split.of_item[items]]),
-            "share": pa.array(share),
-        }
-    )
 
 
 def _pictures(study: Study, folder: Path, tables: Sequence[pa.Table]) -> dict[str, Path]:
     """The picture of every item in the tables; BadFile where an item has none."""
     columns = [t.column(name) for t in tables for name in _ITEMS if name in t.column_names]
-    wanted = set().union(*(pc.unique(column.cast(pa.string())).to_pylist() for column in columns))
+    item_ids = set().union(*(pc.unique(column.cast(pa.string())).to_pylist() for column in columns))
     items = study.table("items")
     images = items.column("image").to_pylist() if "image" in items.column_names else [None] * items.num_rows
-    found = {item: image for item, image in zip(study.ids("items").to_pylist(), images) if item in wanted}
-    missing = [item for item, image in found.items() if not image]
+    image_of = {item: image for item, image in zip(study.ids("items").to_pylist(), images) if item in item_ids}
+    missing = [item for item, image in image_of.items() if not image]
     if missing:
         raise BadFile(
             "a picture for every judged item is needed",
-            found=f"{len(missing):,} of {len(found):,} items without one ({', '.join(missing[:_SHOWN])} ...)",
+            found=f"{len(missing):,} of {len(image_of):,} items without one ({', '.join(missing[:_MAX_NAMED])} ...)",
             where=f"study {study.name!r}",
             remedy="give items their pictures (docs/guide/import.md, Pictures), or salon generate makes them",
         )
-    return {item: folder / image for item, image in found.items()}
-
-
-def _item_rows(table: pa.Table) -> list[tuple[tuple[str, ...], str]]:
-    names = [name for name in _ITEMS if name in table.column_names]
-    items = zip(*(table.column(name).to_pylist() for name in names))
-    return list(zip(items, table.column("split").to_pylist()))
-
-
-def _prefixes(study: Study, labels: pa.Table, settings: HeadSettings) -> dict[str, str]:
-    if not settings.conditioned:
-        return {}
-    asked = (study.criterion(id) for id in pc.unique(labels.column("criterion").cast(pa.string())).to_pylist())
-    return {one.id: f"{one.title}: {one.question}\n\n" if one.question else f"{one.title}\n\n" for one in asked}
+    return {item: folder / image for item, image in image_of.items()}
 
 
 def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes: Mapping[str, str]) -> pa.Table:
@@ -242,11 +242,6 @@ def _with_texts(table: pa.Table, study: Study, settings: HeadSettings, prefixes:
         read = prompts[of_item[item] or ""].view(view) if text and view else text or ""
         texts.append(prefixes.get(criterion, "") + read)
     return table.set_column(table.schema.get_field_index("text"), "text", pa.array(texts, pa.string()))
-
-
-def _distinct_texts(tables: Sequence[pa.Table]) -> list[str]:
-    found = (text or "" for t in tables for text in pc.unique(t.column("text").cast(pa.string())).to_pylist())
-    return list(dict.fromkeys(found))
 
 
 # -- writing -----------------------------------------------------------------------------------------------------------
@@ -265,9 +260,14 @@ def write_trained(
     """The model folder of trained heads, and the report about it."""
     study = prepared.study
     figures = head_figures(prepared, data, trained, settings)
-    counts = _counts(prepared.labels, prepared.votes)
+    counts = {}
+    for split in SPLITS:
+        pairs, votes = split_rows(prepared.labels, split), split_rows(prepared.votes, split)
+        counts[f"{split} pairs"] = pairs.num_rows
+        counts[f"{split} prompts"] = len(pc.unique(pairs.column("group")))
+        counts[f"{split} votes"] = votes.num_rows
     card = head_card(study, data, trained, prepared.encoder, settings, figures, name=out.name, counts=counts)
-    card = write_model(out, trained, card, _guard(prepared), overwrite=overwrite)
+    card = write_model(out, trained, card, prepared.guard(), overwrite=overwrite)
     return TrainReport(
         model=str(out), study=study.name, simulated=study.simulated, encoder=prepared.encoder.name, form=settings.form,
         counts=counts, validation=figures, best_pass=trained.best.number, passes=len(trained.epochs),
@@ -281,36 +281,12 @@ def head_figures(
     prepared: PreparedStudy, data: HeadData, trained: TrainedHeads, settings: HeadSettings
 ) -> tuple[HeadFigures, ...]:
     """Accuracy and ceiling on the validation pairs."""
-    pairs = prepared.labels.filter(pc.equal(prepared.labels.column("split").cast(pa.string()), "validation"))
+    pairs = split_rows(prepared.labels, "validation")
     logits = pair_logits(trained.network.cpu(), data, data.validation)
     return validation_figures(pairs, logits, data.criteria, rng=np.random.default_rng(settings.seed))
 
 
-def _counts(labels: pa.Table, votes: pa.Table) -> dict[str, int]:
-    counts = {}
-    for split in SPLITS:
-        pairs, answers = (t.filter(pc.equal(t.column("split").cast(pa.string()), split)) for t in (labels, votes))
-        counts[f"{split} pairs"] = pairs.num_rows
-        counts[f"{split} prompts"] = len(pc.unique(pairs.column("group")))
-        counts[f"{split} votes"] = answers.num_rows
-    return counts
-
-
-def _guard(prepared: PreparedStudy) -> LeakGuard:
-    """Hashes of everything that shaped the model: training and validation."""
-    tables = [prepared.labels, prepared.votes, *prepared.flags.values()]
-    met = {item for table in tables for items, split in _item_rows(table) if split != "test" for item in items}
-    return LeakGuard.of((key for item, key in prepared.keys.items() if item in met), prepared.prompt_texts)
-
-
-# --------------------------------------------------------------------------------------------------
-# The folder of trained heads: the card, the card in words, and the leak guard, beside the weights.
-#
-# MODEL/model.json          the card
-# MODEL/model.safetensors   weights, with the shape of the networks in their header
-# MODEL/README.md           the card in words
-# MODEL/guard.parquet       hashes of what it was trained on (see `leaks`)
-# --------------------------------------------------------------------------------------------------
+# -- the model folder --------------------------------------------------------------------------------------------------
 
 
 def check_target(folder: Path, *, overwrite: bool) -> None:
@@ -344,7 +320,14 @@ def head_card(
     return ModelCard(
         kind="heads",
         name=name,
-        criteria=tuple(_model_criterion(study, id, settings) for id in data.criteria),
+        criteria=tuple(
+            ModelCriterion(
+                id=criterion.id,
+                name=criterion.title,
+                view=criterion.view if settings.text == "criterion" else (),
+            )
+            for criterion in map(study.criterion, data.criteria)
+        ),
         flag=data.flag,
         backbone=encoder.signature,
         backbone_name=settings.encoder,
@@ -362,7 +345,7 @@ def head_card(
         },
         trained_on=counts,
         figures={
-            "validation": [one.model_dump(mode="json") for one in figures],
+            "validation": [figure.model_dump(mode="json") for figure in figures],
             "best_pass": trained.best.number,
             "passes": len(trained.epochs),
             "stopped": trained.stopped,
@@ -386,16 +369,16 @@ def write_model(
     """Write the folder whole; the card as it is there, with its guard. A model is only replaced with `overwrite`."""
     with tempfile.TemporaryDirectory(prefix="salon-") as place:
         card = card.model_copy(update={"guard": save_guard(guard, Path(place))})
-        kept = (Path(place) / FILE).read_bytes()
+        guard_bytes = (Path(place) / FILE).read_bytes()
     with written_inside(folder):
         check_target(folder, overwrite=overwrite)  # again: another model may have come while this one was trained
-        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: kept})
+        save_heads(folder, trained.network, card, readme=card_words(card), files={FILE: guard_bytes})
     return card
 
 
 def card_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
-    said = [
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A preference model by Salon: small heads on a frozen encoder.",
@@ -404,7 +387,7 @@ def card_words(card: ModelCard) -> str:
         f"- form: {card.form}; encoder: {card.backbone_name}",
         f"- encoder in full: {card.backbone}",
         f"- study: {escape_md(card.study)}, data {card.data[:12]}, revision {card.revision}",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}"
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}"
         + (f"; flags: {escape_md(card.flag)}" if card.flag else ""),
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         f"- licence of the encoder: {card.licence}; that of the data is the study's own",
@@ -414,12 +397,12 @@ def card_words(card: ModelCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
+    return "\n".join(lines)
 
 
 def validation_words(card: ModelCard) -> list[str]:
     """The figures of a card by which its state was chosen, as a table."""
-    figures = [HeadFigures.model_validate(one) for one in card.figures["validation"]]
+    figures = [HeadFigures.model_validate(record) for record in card.figures["validation"]]
     return [
         "Validation, by which the state was chosen (so these lean upwards; `salon evaluate` says what it is worth):",
         "",
@@ -433,7 +416,7 @@ def also_words(card: ModelCard) -> list[str]:
     """The figures of a card on further pairs, by which nothing was chosen."""
     words = []
     for name, rows in card.figures.get("also", {}).items():
-        figures = [HeadFigures.model_validate(one) for one in rows]
+        figures = [HeadFigures.model_validate(record) for record in rows]
         words += [
             "",
             f"Also tried on {escape_md(name)}, by which nothing was chosen:",
@@ -444,17 +427,13 @@ def also_words(card: ModelCard) -> list[str]:
 
 
 def _figures_table(figures: Sequence[HeadFigures], without: str) -> list[str]:
-    rows = [f"| {escape_md(one.criterion or 'all')} | {one.pairs:,} | {_cell(one.accuracy)} | {_cell(one.ceiling)} |"
-            for one in figures]  # fmt: skip
+    rows = []
+    for figure in figures:
+        name, accuracy, ceiling = escape_md(figure.criterion or "all"), _cell(figure.accuracy), _cell(figure.ceiling)
+        rows.append(f"| {name} | {figure.pairs:,} | {accuracy} | {ceiling} |")
     head = ["| criterion | pairs | accuracy | one more rater would reach |", "|---|---:|---|---|"]
     return head + (rows or [f"| {without} | 0 | not known | not known |"])
 
 
 def _cell(figure: Estimate | None) -> str:
     return "not known" if figure is None else estimate(figure.value, figure.low, figure.high, 3)
-
-
-def _model_criterion(study: Study, id: str, settings: HeadSettings) -> ModelCriterion:
-    criterion = study.criterion(id)
-    view = criterion.view if settings.text == "criterion" else ()
-    return ModelCriterion(id=id, name=criterion.title, view=view)

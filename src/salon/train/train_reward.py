@@ -1,12 +1,11 @@
 """From a study or a file of labels to a reward model: labels, training, card, leak guard, model folder.
 
-Composes `fuse` (what the raters preferred, split by prompt) and `train`. Several processes may run it at once, as
-torchrun starts them: all train, the first one writes.
+Several processes may run it at once, as torchrun starts them: all train, the first one writes.
 
-MODEL/run/labels.parquet     the labels of a study
-MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files
-MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from, and what is known of it), `data.json`
-                             (its hash), `tars-*.npy` (where pictures are) and `guard-*.bin` (pictures read so far)
+    MODEL/run/labels.parquet     the labels of a study
+    MODEL/run/log.jsonl          what every step gave; beside it TensorBoard's files
+    MODEL/run/checkpoints        while it runs; so are `pairs` (what is learned from), `data.json` (its hash),
+                                 `tars-*.npy` (where pictures are) and `guard-*.bin` (pictures read so far)
 """
 
 from __future__ import annotations
@@ -27,8 +26,8 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.evaluate.leaks import picture_keys, without_look_alikes
+from salon.evaluate.pair_results import validation_warnings
 from salon.evaluate.validation import HeadFigures
-from salon.evaluate.validation_words import validation_warnings
 from salon.fuse.labels import LabelSettings, make_labels
 from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
 from salon.models.reward_model import save_reward
@@ -131,41 +130,52 @@ def train_reward(
             backbone, instruction=instruction,
             pixels=settings.pixels or None, dropout=settings.dropout, dtype=loaded_dtype(settings), seed=settings.seed,
         )  # fmt: skip
-        _check_criteria(parts, survey)
+        if len(survey.criteria) > 1 and CRITERION not in parts.questions.instruction:
+            raise BadValue(
+                f"an instruction for several criteria has {CRITERION} in it",
+                found=f"{len(survey.criteria)} criteria, and one question for all",
+                remedy="add it, or choose one with --criterion",
+            )
         tests = _test_sets(also, settings, survey, pairs.names)
         made_of = f"{Path(backbone).name} {fingerprint(backbone) or 'by its hub name'}"
         run = RunFolder(out / RUN, settings, learned.data, made_of)
         fitted = fit(parts, pairs, survey, run, also=tests, progress=progress)
         if not fitted.is_main:
             return None
-        figures = _figures(fitted, pairs, survey)
-        others = {one.name: one.figures(found.logits) for one, found in zip(tests, fitted.also)}
-        report = _write_model(out, fitted, parts, pairs, survey, learned, figures, others, made_of, backbone)
+        figures: tuple[HeadFigures, ...] = ()
+        if fitted.validation is not None:
+            logits = fitted.validation.logits
+            figures = pair_figures(pairs.validation(), logits, survey.criteria, seed=settings.seed)
+        test_figures = {test_set.name: test_set.figures(result.logits) for test_set, result in zip(tests, fitted.also)}
+        report = _write_model(out, fitted, parts, pairs, survey, learned, figures, test_figures, made_of, backbone)
         run.forget()
-        warned = validation_warnings(report.validation)
-        return report.model_copy(update={"notes": (*notes, *_notes(survey, settings), *warned)})
+        if survey.dropped:
+            notes.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
+        if not survey.rows.get("validation"):
+            notes.append("no validation pairs: the last weights were kept")
+        return report.model_copy(update={"notes": (*notes, *validation_warnings(report.validation))})
 
 
 # -- before ----------------------------------------------------------------------------------------------------------
 
 
 def _check_target(out: Path, *, resume: bool, overwrite: bool) -> None:
-    """Refuse a folder that holds what nobody asked to go on with or to replace.
+    """Refuse a folder with content that --resume or --overwrite does not allow.
 
     A model that is to be replaced stays until the new one is whole.
     """
-    there = out.exists() and (not out.is_dir() or any(out.iterdir()))
-    done, run = (out / MODEL_CARD).is_file(), (out / RUN).is_dir()
-    begun = run and (not done or (out / RUN / CHECKPOINTS).is_dir())
-    if there and not done and not run:
+    is_used = out.exists() and (not out.is_dir() or any(out.iterdir()))
+    is_finished, run = (out / MODEL_CARD).is_file(), (out / RUN).is_dir()
+    is_unfinished = run and (not is_finished or (out / RUN / CHECKPOINTS).is_dir())
+    if is_used and not is_finished and not run:
         raise BadFile(
             "a new folder is needed for the model", found="a folder or file of something else", where=str(out)
         )
-    if done and not begun and not overwrite:
+    if is_finished and not is_unfinished and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="another model", where=str(out), remedy="--overwrite"
         )
-    if begun and not resume and not overwrite:
+    if is_unfinished and not resume and not overwrite:
         raise BadFile(
             "a new folder is needed for the model", found="a run that was not finished", where=str(out),
             remedy="--resume goes on with it, --overwrite begins anew",
@@ -206,11 +216,15 @@ def _study_pairs(
 ) -> tuple[Path, TrainingSource, list[str]]:
     study, file = open_study(source), run / "labels.parquet"
     shares = {"train": settings.train, "validation": settings.validation, "test": settings.test}
-    asked = LabelSettings(
+    label_settings = LabelSettings(
         rows="raters" if settings.labels == "raters" else "pairs", ties="keep", seed=settings.split_seed, **shares
     )
-    labels = make_labels(study, asked, criteria=criteria)
-    table, left_out = _without_look_alikes(labels.table, local_path(source).resolve())
+    labels = make_labels(study, label_settings, criteria=criteria)
+    folder, columns = local_path(source).resolve(), ("image_a", "image_b")
+    pictures = dict.fromkeys(name for column in columns for name in labels.table.column(column).to_pylist())
+    there = [name for name in pictures if name and (folder / name).is_file()]  # missing ones are reported later
+    keys = dict(zip(there, picture_keys([folder / name for name in there])))
+    (table,), left_out = without_look_alikes([labels.table], columns, keys, SPLITS)
     if is_main:
         with whole_file(file) as target:
             pq.write_table(table, target, compression="zstd")
@@ -221,54 +235,30 @@ def _study_pairs(
     return file, learned, [*labels.report.notes, *left_out]
 
 
-def _without_look_alikes(table: pa.Table, folder: Path) -> tuple[pa.Table, list[str]]:
-    columns = ("image_a", "image_b")
-    names = dict.fromkeys(name for column in columns for name in table.column(column).to_pylist())
-    there = [name for name in names if name and (folder / name).is_file()]  # what is missing is told later
-    keys = dict(zip(there, picture_keys([folder / name for name in there])))
-    (table,), notes = without_look_alikes([table], columns, keys, SPLITS)
-    return table, notes
-
-
 def _test_sets(
     sources: Sequence[Path], settings: RewardSettings, survey: Survey, names: Mapping[str, str]
 ) -> list[TestSet]:
     """Further pairs to be tried on; a study's are all its pairs."""
     tests: list[TestSet] = []
+    plain = settings.model_copy(update=TEST_SET_SETTINGS)
     for source in sources:
         with tempfile.TemporaryDirectory() as temporary:
-            pairs = _plain_pairs(source, settings, names, Path(temporary))
+            if is_shards(source):
+                pairs = PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
+            else:
+                study, file = open_study(source), Path(temporary) / "labels.parquet"
+                everything = LabelSettings(ties="keep", train=1, validation=0, test=0)
+                pq.write_table(make_labels(study, everything).table, file)
+                pairs = PairFile(file, local_path(source).resolve(), plain, names=names)
             tests.append(read_test_set(source.resolve().stem, pairs, survey.criteria))
-    if len({one.name for one in tests}) < len(tests):
-        raise BadValue("--also: sources of different names are needed", found=", ".join(one.name for one in tests))
+    if len({test_set.name for test_set in tests}) < len(tests):
+        raise BadValue(
+            "--also: sources of different names are needed", found=", ".join(test_set.name for test_set in tests)
+        )
     return tests
 
 
-def _plain_pairs(source: Path, settings: RewardSettings, names: Mapping[str, str], temporary: Path) -> PairFile:
-    plain = settings.model_copy(update=TEST_SET_SETTINGS)
-    if is_shards(source):
-        return PairFile(source, source if source.is_dir() else source.parent, plain, names=names)
-    study, file = open_study(source), temporary / "labels.parquet"
-    pq.write_table(make_labels(study, LabelSettings(ties="keep", train=1, validation=0, test=0)).table, file)
-    return PairFile(file, local_path(source).resolve(), plain, names=names)
-
-
-def _check_criteria(parts: RewardParts, survey: Survey) -> None:
-    if len(survey.criteria) > 1 and CRITERION not in parts.questions.instruction:
-        raise BadValue(
-            f"an instruction for several criteria has {CRITERION} in it",
-            found=f"{len(survey.criteria)} criteria, and one question for all",
-            remedy="add it, or choose one with --criterion",
-        )
-
-
 # -- after -----------------------------------------------------------------------------------------------------------
-
-
-def _figures(fitted: FittedReward, pairs: PairFile, survey: Survey) -> tuple[HeadFigures, ...]:
-    if fitted.validation is None:
-        return ()
-    return pair_figures(pairs.validation(), fitted.validation.logits, survey.criteria, seed=pairs.settings.seed)
 
 
 def _write_model(
@@ -286,7 +276,17 @@ def _write_model(
     settings = pairs.settings
     assert fitted.network is not None  # in the process that writes
     with whole_folder(out) as folder:
-        guard = _guard(out, pairs, fitted.steps * settings.batch, folder)
+        # The guard has hashes of everything that shaped the model: the pairs drawn, and those it was chosen by.
+        draws = fitted.steps * settings.batch
+        run = out / RUN
+        noted = guarded_names(run)
+        for rows in _learned_pairs(pairs, draws):
+            hashes = (hash_names(pa.array(names)) for names in zip(*((row.image_a, row.image_b) for row in rows)))
+            known_a, known_b = (contains(noted, names) for names in hashes)
+            for row, is_known in zip(rows, known_a & known_b):
+                if not is_known:
+                    read_pair(row, pairs)
+        guard = write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
         card = reward_card(
             out.name,
             fitted,
@@ -303,24 +303,12 @@ def _write_model(
         save_reward(folder, card, reward_words(card), fitted.network, parts)
         shutil.copytree(out / RUN, folder / RUN, ignore=shutil.ignore_patterns(*_PASSING))
         flush(folder)
-    told = card.figures
+    record = card.figures
     return RewardReport(
         model=str(out), study=learned.study, simulated=learned.simulated, backbone=backbone, law=settings.law,
-        learn=settings.learn, counts=card.trained_on, validation=figures, also=also, best_step=told["best_step"],
-        steps=fitted.steps, seconds=told["seconds"], notes=(), signature=card.signature,
+        learn=settings.learn, counts=card.trained_on, validation=figures, also=also, best_step=record["best_step"],
+        steps=fitted.steps, seconds=record["seconds"], notes=(), signature=card.signature,
     )  # fmt: skip
-
-
-def _guard(out: Path, pairs: PairFile, draws: int, folder: Path) -> dict[str, str]:
-    """Write hashes of everything that shaped the model: the pairs that were drawn, and those it was chosen by."""
-    run = out / RUN
-    noted = guarded_names(run)
-    for rows in _learned_pairs(pairs, draws):
-        for row, known in zip(rows, contains(noted, hash_names(pa.array([row.image_a for row in rows])))
-                              & contains(noted, hash_names(pa.array([row.image_b for row in rows])))):  # fmt: skip
-            if not known:
-                read_pair(row, pairs)
-    return write_guard(run, (row.text for rows in _learned_pairs(pairs, draws) for row in rows), folder)
 
 
 def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
@@ -329,18 +317,7 @@ def _learned_pairs(pairs: PairFile, draws: int) -> Iterator[list[LabeledPair]]:
         yield part
 
 
-def _notes(survey: Survey, settings: RewardSettings) -> list[str]:
-    told = []
-    if survey.dropped:
-        told.append(f"pairs dropped below a larger camp of {settings.confident:g}: {survey.dropped:,}")
-    if not survey.rows.get("validation"):
-        told.append("no validation pairs: the last weights were kept")
-    return told
-
-
-# --------------------------------------------------------------------------------------------------
-# The card of a reward model, for machines and in words.
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 _STEPS = ("steps", "best_step", "seconds", "processes", "precision", "shard")
 
@@ -401,8 +378,8 @@ def reward_card(
         guard=guard,
         trained_on={**{f"{split} pairs": n for split, n in survey.rows.items()}, "pairs dropped": survey.dropped},
         figures={
-            "validation": [one.model_dump(mode="json") for one in figures],
-            "also": {name: [one.model_dump(mode="json") for one in found] for name, found in also.items()},
+            "validation": [figure.model_dump(mode="json") for figure in figures],
+            "also": {name: [figure.model_dump(mode="json") for figure in rows] for name, rows in also.items()},
             "steps": fitted.steps,
             "best_step": fitted.state.best_step if settings.choose == "best" and figures else fitted.steps,
             "seconds": round(fitted.state.seconds, 1),
@@ -417,7 +394,7 @@ def reward_card(
 
 def reward_words(card: ModelCard) -> str:
     """The card for people, as Markdown."""
-    said = [
+    lines = [
         f"# {escape_md(card.name)}",
         "",
         "A reward model by Salon: a vision-language model and a head that gives each picture, under its prompt, a "
@@ -427,7 +404,7 @@ def reward_words(card: ModelCard) -> str:
         f"- law of a vote: {card.form}; trained: {card.settings['learn']}",
         f"- backbone: {card.backbone_name} ({card.backbone}); positions of its tokens: {card.positions}",
         f"- data: {escape_md(card.study)}, {card.data[:12]}",
-        f"- criteria: {', '.join(escape_md(one.id) for one in card.criteria)}",
+        f"- criteria: {', '.join(escape_md(criterion.id) for criterion in card.criteria)}",
         "- trained on: " + ", ".join(f"{count:,} {what}" for what, count in card.trained_on.items()),
         "- " + ", ".join(f"{name.replace('_', ' ')} {card.figures[name]}" for name in _STEPS),
         f"- licence: {card.licence}; that of the data is its own",
@@ -438,4 +415,4 @@ def reward_words(card: ModelCard) -> str:
         f"    {card.signature}",
         "",
     ]
-    return "\n".join(said)
+    return "\n".join(lines)

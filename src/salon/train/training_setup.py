@@ -1,7 +1,11 @@
-"""Low-rank adapters on a VLM (LoRA, by peft): on its language model, its vision encoder, or both.
+"""Before a large model is trained: adapters, what is learned, where it runs, and how processes agree.
 
-The weights W of a linear layer stay as they are; W + (alpha / r) B A is used, with B and A of rank r to be learned.
-The vector of the special token, which no VLM knows, is learned along. Merged, the VLM is again one of its own class.
+Low-rank adapters (LoRA, by peft) go on a VLM's language model, its vision encoder, or both. The weights W of a linear
+layer stay as they are; W + (alpha / r) B A is used, with B and A of rank r to be learned. The vector of the special
+token, which no VLM knows, is learned too. Merged, the VLM is again one of its own class.
+
+What only one process can know (what a folder holds, which checkpoint is the last, whether a file can be read) is found
+by one process and sent to all. Processes that decide for themselves would wait for each other forever once they differ.
 """
 
 from __future__ import annotations
@@ -67,15 +71,15 @@ def add_encoder_lora(network: Any, *, rank: int, alpha: float) -> PeftModel:
 
 def linear_layers(vlm: Any, where: LoraTarget) -> list[str]:
     """Names of the linear layers of one part of a VLM; the layer that words leave by is none of them."""
-    named = re.compile(rf"(^|\.)({'|'.join(_LORA_PARTS[where])})", re.IGNORECASE)
+    pattern = re.compile(rf"(^|\.)({'|'.join(_LORA_PARTS[where])})", re.IGNORECASE)
     out = vlm.get_output_embeddings()
-    found = [
+    layers = [
         name for name, layer in vlm.named_modules()
-        if isinstance(layer, nn.Linear) and layer is not out and named.search(name)
+        if isinstance(layer, nn.Linear) and layer is not out and pattern.search(name)
     ]  # fmt: skip
-    if not found:
+    if not layers:
         raise BadValue(f"linear layers of the VLM's {where} part are needed", found=f"none in {type(vlm).__name__}")
-    return found
+    return layers
 
 
 def merge_lora(adapted: PeftModel) -> Any:
@@ -83,9 +87,7 @@ def merge_lora(adapted: PeftModel) -> Any:
     return adapted.merge_and_unload()
 
 
-# --------------------------------------------------------------------------------------------------
-# Before a reward model is trained: what is learned, how fast, where it runs, and with how much memory.
-# --------------------------------------------------------------------------------------------------
+# -- what is learned, and where ----------------------------------------------------------------------------------------
 
 LARGE = 1_000_000_000
 """Weights of a VLM beyond which activations are computed again by default."""
@@ -168,7 +170,7 @@ def _launched_shard() -> str | None:
 
 
 def processes() -> PartialState:
-    """All processes that torchrun started; those on CPUs too, which accelerate leaves alone unless told to use CPUs."""
+    """All processes that torchrun started; those on CPUs too, which accelerate ignores by default."""
     if on_cpu():  # else DeepSpeed, where it is installed, says on standard output that it found no GPU
         os.environ.setdefault("DS_ACCELERATOR", "cpu")
     return PartialState(cpu=on_cpu(), timeout=_PATIENCE)
@@ -244,12 +246,7 @@ def explain_memory_errors(settings: RewardSettings) -> Iterator[None]:
         ) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# The processes that torchrun or accelerate started, and how they agree.
-#
-# Whatever only one process can know (what a folder holds, which checkpoint is the last, whether a file can be read) is
-# found out by one and told to all: processes that decide for themselves wait for each other forever, once they differ.
-# --------------------------------------------------------------------------------------------------
+# -- processes ---------------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 

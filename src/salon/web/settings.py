@@ -55,7 +55,9 @@ class WebSettings(Noun):
     @property
     def address(self) -> str:
         """What links begin with; never taken from what a browser says."""
-        return (self.base_url or f"http://{_bracketed(self.host)}:{self.port}").rstrip("/")
+        is_bare_ipv6 = ":" in self.host and not self.host.startswith("[")
+        host = f"[{self.host}]" if is_bare_ipv6 else self.host
+        return (self.base_url or f"http://{host}:{self.port}").rstrip("/")
 
     @property
     def https(self) -> bool:
@@ -70,8 +72,8 @@ class WebSettings(Noun):
     @property
     def hosts(self) -> frozenset[str]:
         """Host names under which the studio answers."""
-        named = {urlsplit(self.address).hostname or ""}
-        return frozenset(named | set(_LOOPBACK_NAMES) if is_loopback(self.host) else named)
+        names = {urlsplit(self.address).hostname or ""}
+        return frozenset(names | set(_LOOPBACK_NAMES) if is_loopback(self.host) else names)
 
     @property
     def origin(self) -> str:
@@ -113,10 +115,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 # -- files of the owner -------------------------------------------------------------------------------------

@@ -103,7 +103,7 @@ _SHORT = {"left", "right", "center", "centre", "no", "none", "cw", "ccw", "white
 
 def read_letter(response: str | None, options: Sequence[str]) -> Answer:
     """The letter that a response chooses."""
-    return _choice(response, lambda value: _letter(value, options), lambda text: _explained(text, options))
+    return _choice(response, lambda value: _letter(value, options), lambda text: _explained_letter(text, options))
 
 
 def read_label(response: str | None, options: Sequence[str]) -> Answer:
@@ -119,19 +119,19 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     if is_cut_off(text):
         return CUT_OFF
     values = json_values(text)
-    keyed = [answer for value, _ in values if (answer := _keyed(value, menu)) is not None]
+    keyed = [answer for value, _ in values if (answer := _keyed_answer(value, menu)) is not None]
     if keyed:
         return keyed[-1]
     stated = [] if values else list(explicit_statements(text))
     if stated:
         answer = _last_statement(text, stated, menu)
-        below = {_alone(_MARK.sub("", line), menu) for line in set(text_lines(after_statement(text)))}
-        return SEVERAL if any(isinstance(other, ReadAnswer) and other != answer for other in below) else answer
-    listed = [menu(value) for value in _listed(text, values)]
+        below = {_option_line(_MARK.sub("", line), menu) for line in set(text_lines(after_statement(text)))}
+        return SEVERAL if any(isinstance(choice, ReadAnswer) and choice != answer for choice in below) else answer
+    listed = [menu(value) for value in _word_lists(text, values)]
     if listed:
         return listed[0] if all(answer == listed[0] for answer in listed) else SEVERAL
     spoken = {_MARK.sub("", line) for line in text_lines(text)}
-    alone = {answer.value for line in spoken if isinstance(answer := _alone(line, menu), ReadAnswer)}
+    alone = {answer.value for line in spoken if isinstance(answer := _option_line(line, menu), ReadAnswer)}
     if alone:
         return ReadAnswer(alone.pop()) if len(alone) == 1 and not any(map(_CORRECTS.match, spoken)) else SEVERAL
     return (None if is_refusal(text) else prose(text)) or why_unanswered(text)
@@ -144,14 +144,14 @@ def _last_statement(text: str, stated: Sequence[tuple[str, int]], menu: Callable
     return own[-1] if own else answers[-1][0]
 
 
-def _keyed(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
+def _keyed_answer(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:
     """What an object says under the keys of an answer; None where it has none of them."""
-    held = [answer for key in _KEYS if (part := value_under(value, (key,))) is not None for answer in (menu(part),)]
-    chosen = {answer.value for answer in held if isinstance(answer, ReadAnswer)}
-    return ReadAnswer(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else held[0] if held else None
+    answers = [answer for key in _KEYS if (part := value_under(value, (key,))) is not None for answer in (menu(part),)]
+    chosen = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
+    return ReadAnswer(chosen.pop()) if len(chosen) == 1 else SEVERAL if chosen else answers[0] if answers else None
 
 
-def _listed(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
+def _word_lists(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]:
     """The lists of words in a text, but for those that are denied: "['a'] (not ['b'])"."""
     start = 0
     for value, end in values:
@@ -162,7 +162,7 @@ def _listed(text: str, values: Sequence[tuple[Any, int]]) -> Iterator[list[Any]]
         start = end
 
 
-def _alone(line: str, menu: Callable[[Any], Answer]) -> Answer:
+def _option_line(line: str, menu: Callable[[Any], Answer]) -> Answer:
     """A line that is an option and nothing else."""
     return menu(line) if len(line.split()) <= 4 and not _explains(line) else NO_OPTION
 
@@ -187,7 +187,7 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
     line = strip_marks(value)[:LONGEST_LINE]
     match = _LETTER.fullmatch(line.removesuffix("?"))
     if match is None:
-        sentence = _claimed(line, options)
+        sentence = _claimed_letter(line, options)
         return sentence or (SEVERAL if _several(line, options) else NO_OPTION)
     explained = _explanation(match)
     if _several(_BESIDE.sub("", explained), options, besides=match[1].upper()):
@@ -198,21 +198,17 @@ def _letter(value: Any, options: Sequence[str]) -> Answer:
 
 
 def _several(line: str, options: Sequence[str], besides: str | None = None) -> bool:
-    return len(_named(line, options) | ({besides} if besides else set())) > 1
+    letters = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
+    named = letters - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
+    return len(named | ({besides} if besides else set())) > 1
 
 
-def _named(line: str, options: Sequence[str]) -> set[str]:
-    """The options that stand in a line as capitals; the words "I" and "A" are none."""
-    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", line)) if match[1] in options}
-    return named - ({"A"} if re.match(r"A [a-z]", line) and len(re.findall(r"\bA\b", line)) == 1 else set())
-
-
-def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
+def _claimed_letter(sentence: str, options: Sequence[str]) -> Answer | None:
     """The letter that a sentence says is the one: its subject, or its end. None where it says so of none."""
     if sentence.rstrip().endswith("?") or _BUT.search(sentence):
         return None
     sentence = sentence.strip(" .!*\"'")
-    named = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
+    letters = {match[1] for match in _TOKEN.finditer(_PRONOUN.sub("", sentence)) if match[1] in options}
     own = _BESIDE.sub("", sentence)
     ends = _ENDS_IN.search(own)
     begins = _SUBJECT.match(own)
@@ -222,23 +218,23 @@ def _claimed(sentence: str, options: Sequence[str]) -> Answer | None:
     if match is begins and re.match(r"A [a-z]+ (?:font|text|layout|poster|design|image)\b", own):
         return None
     left = {token[1] for token in _TOKEN.finditer(_PRONOUN.sub("", own)) if token[1] in options}
-    return ReadAnswer(match[1]) if left <= {match[1]} and len(named) <= 2 else SEVERAL
+    return ReadAnswer(match[1]) if left <= {match[1]} and len(letters) <= 2 else SEVERAL
 
 
-def _explained(text: str, options: Sequence[str]) -> Answer | None:
+def _explained_letter(text: str, options: Sequence[str]) -> Answer | None:
     """The option of the lines that begin with one and explain it, or of the sentences that claim one, if they agree."""
     spoken = text_lines(text)
     answers = [_letter(line, options) for line in spoken if _explains(line[:LONGEST_LINE])]
     if not answers:
         sentences = [part for line in spoken[-40:] for part in re.split(r"(?<=[.!?;])\s+", line[-LONGEST_LINE:])]
-        claims = [_claimed(part, options) for part in sentences]
+        claims = [_claimed_letter(part, options) for part in sentences]
         answers = [answer for answer in claims if answer is not None]
     if any(answer == SEVERAL for answer in answers):
         return SEVERAL
-    named = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
-    if len(named) > 1:
+    letters = {answer.value for answer in answers if isinstance(answer, ReadAnswer)}
+    if len(letters) > 1:
         return SEVERAL
-    return ReadAnswer(named.pop()) if named else None
+    return ReadAnswer(letters.pop()) if letters else None
 
 
 # -- labels --------------------------------------------------------------------------------------------------------
@@ -249,27 +245,27 @@ def label_in(value: Any, ways: dict[str, str]) -> Answer:
     if isinstance(value, list):
         if any(isinstance(part, list) for part in value):
             return NO_OPTION
-        named = {answer.value for part in value if isinstance(answer := label_in(part, ways), ReadAnswer)}
-        return ReadAnswer(named.pop()) if len(named) == 1 else SEVERAL if named else NO_OPTION
+        labels = {answer.value for part in value if isinstance(answer := label_in(part, ways), ReadAnswer)}
+        return ReadAnswer(labels.pop()) if len(labels) == 1 else SEVERAL if labels else NO_OPTION
     if not isinstance(value, str) or len(value) > LONGEST_LINE:
         return NO_OPTION
     words = fold_label(strip_marks(value).strip(".,;:!()[]'\" "))
     if words in ways:
         return ReadAnswer(ways[words])
-    named, rest = mentioned_options(words, ways)
-    if len(named) != 1:
-        return SEVERAL if named else NO_OPTION
-    return NO_OPTION if _DENIES.search(rest) else ReadAnswer(named.pop())
+    labels, rest = mentioned_options(words, ways)
+    if len(labels) != 1:
+        return SEVERAL if labels else NO_OPTION
+    return NO_OPTION if _DENIES.search(rest) else ReadAnswer(labels.pop())
 
 
 def mentioned_options(words: str, ways: dict[str, str]) -> tuple[set[str], str]:
     """The options named in folded words, the longest names first, and what is left of the words."""
-    named: set[str] = set()
+    options: set[str] = set()
     for way in sorted(ways, key=len, reverse=True):
         if way in words and way not in _SHORT:
             words, times = re.subn(rf"(?<!\w){re.escape(way)}(?!\w)", "|", words)
-            named |= {ways[way]} if times else set()
-    return named, words
+            options |= {ways[way]} if times else set()
+    return options, words
 
 
 def _last_line(text: str, ways: dict[str, str]) -> Answer | None:

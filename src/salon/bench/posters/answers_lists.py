@@ -1,8 +1,8 @@
-"""Lists of words that a response gives: the color and effects of lettering, and the attributes a judge sees in it.
+"""Lists of words in a response (the color and effects of lettering, attributes), and the verdicts of judges.
 
-A list is read whole or not at all, in whatever hand: JSON, Python, brackets without quotes, bullets, lines, commas.
-Words that are on no menu stay in it, so that nothing is lost; prose is read only where it has no words but those of the
-menu and such as carry no meaning here ("the letters look modern and strong").
+A list is read whole or not at all, in any notation: JSON, Python, brackets without quotes, bullets, lines, commas.
+Words that are on no menu stay in it, so nothing is lost. Prose is read only if all its words are on the menu or carry
+no meaning here ("the letters look modern and strong").
 """
 
 from __future__ import annotations
@@ -179,13 +179,13 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> ReadAnswer |
     if is_cut_off(text):
         return CUT_OFF
     ways = option_spellings(COLORS)
-    known = {fold_label(word) for word in menu} | set(ways)
+    menu_words = {fold_label(word) for word in menu} | set(ways)
     for value, _ in reversed(json_values(text)):
         colors, effects = value_under(value, _COLOR_KEYS), value_under(value, _EFFECT_KEYS)
         if colors is not None or effects is not None:
-            parts = _words(colors, known), _words(effects, known)
-            return NO_OPTION if parts[0] is None or parts[1] is None else _apart(parts[0], parts[1])
-    labelled = _labelled(text, known)
+            parts = _words(colors, menu_words), _words(effects, menu_words)
+            return NO_OPTION if parts[0] is None or parts[1] is None else _color_and_effects(parts[0], parts[1])
+    labelled = _read_labelled(text, menu_words)
     if labelled is not None:
         return labelled
     if is_refusal(text):
@@ -193,15 +193,17 @@ def read_effects(response: str | None, menu: Sequence[str] = ()) -> ReadAnswer |
     lists = [value for value, _ in json_values(text) if isinstance(value, list)]
     if len(lists) > 1 and not _complete_each_other(lists, ways):
         return (
-            SEVERAL if any(value != lists[0] for value in lists) else _sorted_out(_words(lists[0], known), text, ways)
+            SEVERAL
+            if any(value != lists[0] for value in lists)
+            else _split_colors(_words(lists[0], menu_words), text, ways)
         )
     spans = json_spans(text)
     if len(spans) == 1 and lists and not re.search(r"\w", text[: spans[0][1]].rpartition(":")[2] + text[spans[0][2] :]):
-        return _sorted_out(_words(lists[0], known), text, ways)
-    return _sorted_out(_items(_statement(text), known), text, ways)
+        return _split_colors(_words(lists[0], menu_words), text, ways)
+    return _split_colors(_items(_statement(text), menu_words), text, ways)
 
 
-def _labelled(text: str, known: set[str]) -> ReadAnswer | UnreadAnswer | None:
+def _read_labelled(text: str, menu_words: set[str]) -> ReadAnswer | UnreadAnswer | None:
     """What stands behind "Color:" and "Effects:", on one line or below; None where there is no such label."""
     labels = list(_LABEL.finditer(text))
     if not labels:
@@ -210,7 +212,7 @@ def _labelled(text: str, known: set[str]) -> ReadAnswer | UnreadAnswer | None:
     colors: list[str] = []
     effects: list[str] = []
     for label, end in zip(labels, ends):
-        words = _items(_NOTE.sub("", text[label.end() : end]), known)
+        words = _items(_NOTE.sub("", text[label.end() : end]), menu_words)
         if words is None:
             return why_unanswered(text)
         (effects if _is_effect(label) else colors).extend(words)
@@ -218,9 +220,9 @@ def _labelled(text: str, known: set[str]) -> ReadAnswer | UnreadAnswer | None:
     if len(kinds) > 2 or len(set(kinds)) < len(kinds):  # a draft and an answer, or two of a kind
         return SEVERAL
     if all(kinds):  # only effects have a label: the color may stand before it
-        before = _items(text[: labels[0].start()], known) or []
+        before = _items(text[: labels[0].start()], menu_words) or []
         colors = [word for word in before if word in option_spellings(COLORS)]
-    return _apart(colors, effects)
+    return _color_and_effects(colors, effects)
 
 
 def _is_effect(label: re.Match[str]) -> bool:
@@ -229,38 +231,40 @@ def _is_effect(label: re.Match[str]) -> bool:
 
 def _complete_each_other(lists: Sequence[Sequence[Any]], ways: dict[str, str]) -> bool:
     """Whether of two lists one has the colors and the other has none."""
-    held = [{fold_label(str(word)) in ways for word in words} for words in lists]
-    return len(lists) == 2 and {True} in held and {False} in held
+    has_colors = [{fold_label(str(word)) in ways for word in words} for words in lists]
+    return len(lists) == 2 and {True} in has_colors and {False} in has_colors
 
 
-def _sorted_out(words: list[str] | None, text: str, ways: dict[str, str]) -> ReadAnswer | UnreadAnswer:
+def _split_colors(words: list[str] | None, text: str, ways: dict[str, str]) -> ReadAnswer | UnreadAnswer:
     """A plain list: what is a color is the color, the rest are effects."""
     if not words:
         return why_unanswered(text)
-    return _apart([word for word in words if word in ways], [word for word in words if word not in ways])
+    return _color_and_effects([word for word in words if word in ways], [word for word in words if word not in ways])
 
 
-def _apart(colors: list[str], effects: list[str]) -> ReadAnswer:
+def _color_and_effects(colors: list[str], effects: list[str]) -> ReadAnswer:
     color = label_in(colors, option_spellings(COLORS)) if colors else SEVERAL
-    named = frozenset(word for word in effects if word not in ("none", "no effect", "no effects", "n a"))
-    return ReadAnswer((color.value if isinstance(color, ReadAnswer) else None, named))
+    effect_names = frozenset(word for word in effects if word not in ("none", "no effect", "no effects", "n a"))
+    return ReadAnswer((color.value if isinstance(color, ReadAnswer) else None, effect_names))
 
 
 # -- items ---------------------------------------------------------------------------------------------------------
 
 
-def _words(value: Any, known: Iterable[str] = ()) -> list[str] | None:
+def _words(value: Any, menu_words: Iterable[str] = ()) -> list[str] | None:
     """The words that a JSON value holds, folded; None where it holds something else."""
     if value is None:
         return []
     if isinstance(value, str):
-        return _items(value, set(known))
+        return _items(value, set(menu_words))
     if isinstance(value, list) and len(value) == 1 and isinstance(value[0], list):
         value = value[0]
     if not isinstance(value, list) or not all(isinstance(word, str) for word in value):
         return None
     return [
-        words for word in value if (words := fold_label(_TAIL.sub("", word.strip()) if word not in known else word))
+        words
+        for word in value
+        if (words := fold_label(_TAIL.sub("", word.strip()) if word not in menu_words else word))
     ]
 
 
@@ -277,8 +281,8 @@ def _statement(text: str) -> str:
     return _HEADER.sub("", text, count=1)
 
 
-def _items(text: str, known: set[str]) -> list[str] | None:
-    """The items of a list in any hand, folded; None where the text is prose."""
+def _items(text: str, menu_words: set[str]) -> list[str] | None:
+    """The items of a list in any notation, folded; None where the text is prose."""
     if len(text) > 4000:
         return None
     items: list[str] = []
@@ -286,27 +290,27 @@ def _items(text: str, known: set[str]) -> list[str] | None:
         words = fold_label(piece.strip(" \t.'!*:=<>#`~"))
         if not words:
             continue
-        split = _known_items(words, known)
+        split = _known_items(words, menu_words)
         if split is None:
             return None
         items += split
     return items
 
 
-def _known_items(words: str, known: set[str]) -> list[str] | None:
+def _known_items(words: str, menu_words: set[str]) -> list[str] | None:
     """One piece of a list as its items: itself, or what "and" joins, or the known words of a phrase; None for prose."""
     bare = _LEAD.sub("", words).strip()
     for way in (words, bare, _TAIL.sub("", bare)):
-        if way in known:
+        if way in menu_words:
             return [way]
     parts = [_TAIL.sub("", _LEAD.sub("", part).strip()) for part in _AND.split(bare)]
     if len(parts) > 1:
-        joined = _joined(bare, known)
+        joined = _split_joined(bare, menu_words)
         if joined is not None:
             return joined
     if " or " in f" {words} ":  # nothing is chosen
         return None
-    items = _one_item(bare, known)
+    items = _one_item(bare, menu_words)
     if items != [_TAIL.sub("", bare)]:
         return items
     if len(parts) > 1:
@@ -316,34 +320,36 @@ def _known_items(words: str, known: set[str]) -> list[str] | None:
     return [bare] if len(bare.split()) <= _MOST_WORDS else None
 
 
-def _one_item(words: str, known: set[str]) -> list[str]:
+def _one_item(words: str, menu_words: set[str]) -> list[str]:
     """A phrase as the known words in it, where all others carry no meaning; else as it is."""
     words = _TAIL.sub("", _LEAD.sub("", words).strip())
-    named, rest = (set(), words) if words in known else mentioned_options(words, {word: word for word in known})
-    return sorted(named) if named and all(word in _FILLERS for word in rest.replace("|", " ").split()) else [words]
+    mentions, rest = (
+        (set(), words) if words in menu_words else mentioned_options(words, {word: word for word in menu_words})
+    )
+    return (
+        sorted(mentions) if mentions and all(word in _FILLERS for word in rest.replace("|", " ").split()) else [words]
+    )
 
 
-def _joined(words: str, known: set[str]) -> list[str] | None:
-    """What "and" joins where a menu says which: the fewest parts of which at least one is known, and none is long."""
+def _split_joined(words: str, menu_words: set[str]) -> list[str] | None:
+    """The parts that "and" joins, split by the menu; None if no part is on the menu or one is too long."""
     parts = _AND.split(words)
     items: list[str] = []
     at = 0
     while at < len(parts):
-        longest = next((end for end in range(len(parts), at, -1) if " and ".join(parts[at:end]) in known), None)
+        longest = next((end for end in range(len(parts), at, -1) if " and ".join(parts[at:end]) in menu_words), None)
         end = longest or at + 1
-        items += _one_item(" and ".join(parts[at:end]), known)
+        items += _one_item(" and ".join(parts[at:end]), menu_words)
         at = end
-    if not any(item in known for item in items) or any(
-        len(item.split()) > _MOST_WORDS and item not in known for item in items
+    if not any(item in menu_words for item in items) or any(
+        len(item.split()) > _MOST_WORDS and item not in menu_words for item in items
     ):
         return None
-    unknown = [item for item in items if item not in known]
-    return items if not unknown or known - option_spellings(COLORS).keys() else None
+    unknown = [item for item in items if item not in menu_words]
+    return items if not unknown or menu_words - option_spellings(COLORS).keys() else None
 
 
-# --------------------------------------------------------------------------------------------------
-# What a judge said of an answer or a poster: yes or no for a point, a style, a list of attributes.
-# --------------------------------------------------------------------------------------------------
+# -- verdicts of a judge: yes or no, a style ---------------------------------------------------------------------------
 
 __all__ = ["read_attributes", "read_style", "read_yes"]
 
@@ -361,7 +367,7 @@ def read_yes(text: str) -> ReadAnswer | UnreadAnswer:
     if isinstance(body, UnreadAnswer):
         return body
     values = json_values(body)
-    keyed = [held for value, _ in values if (held := value_under(value, _KEYS)) is not None]
+    keyed = [verdict for value, _ in values if (verdict := value_under(value, _KEYS)) is not None]
     if keyed:
         return _verdict(keyed[-1])
     if len(values) == 1 and isinstance(values[0][0], list) and len(values[0][0]) == 1:

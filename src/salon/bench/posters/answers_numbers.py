@@ -1,4 +1,14 @@
-"""Numbers a response states: a rating from 0 to 10, and ids of patches on a grid."""
+"""Numbers in a response: a rating from 0 to 10, ids of patches on a grid, and boxes.
+
+Boxes are read by one declared convention. No other reading is tried to see which one scores best.
+
+    share 0-1 · percent 0-100 · thousand 0-1000 · pixel of the picture that was shown
+
+Boxes are four numbers x1, y1, x2, y2 in brackets, under keys or on a line, as two corners, or as a corner with width
+and height under keys; with or without the text they are for. A box that is inverted, empty, far outside the picture or
+not made of numbers is unread, and its place stays empty. A box that sticks out by less than a twentieth is cut at the
+edge.
+"""
 
 from __future__ import annotations
 
@@ -96,7 +106,7 @@ def read_rating(response: str | None) -> ReadAnswer | UnreadAnswer:
     if isinstance(text, UnreadAnswer):
         return text
     values = [value for value, _ in json_values(text)]
-    keyed = [held for value in values if (held := value_under(value, _RATING_KEYS)) is not None]
+    keyed = [rating for value in values if (rating := value_under(value, _RATING_KEYS)) is not None]
     if keyed:
         return _rating(keyed[-1])
     if is_cut_off(text):
@@ -108,8 +118,8 @@ def read_rating(response: str | None) -> ReadAnswer | UnreadAnswer:
     stated = [(match, line) for line in spoken for match in _STATED.finditer(line)]
     if stated:
         match, line = stated[-1]
-        others = re.findall(r"\d+(?:\.\d+)?", _SCALE.sub("", line[match.end() :]))
-        return _rating(match[1]) if all(float(number) == float(match[1]) for number in others) else SEVERAL
+        more_numbers = re.findall(r"\d+(?:\.\d+)?", _SCALE.sub("", line[match.end() :]))
+        return _rating(match[1]) if all(float(number) == float(match[1]) for number in more_numbers) else SEVERAL
     if is_refusal(text):
         return REFUSAL
     of_ten = {float(number) for line in spoken for number in _X_OF_TEN.findall(line)}
@@ -118,11 +128,11 @@ def read_rating(response: str | None) -> ReadAnswer | UnreadAnswer:
     if values:
         numbers = _numbers_in(values[-1])
         return _rating(numbers[0]) if len(values) == 1 and len(numbers) == 1 else UnreadAnswer("not a number")
-    alone = _ALONE.fullmatch(spoken[-1]) or _ALONE.fullmatch(spoken[0]) or _repeated(spoken)
+    alone = _ALONE.fullmatch(spoken[-1]) or _ALONE.fullmatch(spoken[0]) or _repeated_number(spoken)
     return _rating(alone[1]) if alone else why_unanswered(text)
 
 
-def _repeated(spoken: list[str]) -> re.Match[str] | None:
+def _repeated_number(spoken: list[str]) -> re.Match[str] | None:
     """A line that says one number twice: "about five, say 5"."""
     if len(spoken) != 1 or len(spoken[0].split()) > 8:
         return None
@@ -130,11 +140,11 @@ def _repeated(spoken: list[str]) -> re.Match[str] | None:
     return re.fullmatch(r"(.*)", numbers[0]) if len(numbers) > 1 and len(set(map(float, numbers))) == 1 else None
 
 
-def _digits(line: str, *, one: bool = False) -> str:
+def _digits(line: str, *, one_counts: bool = False) -> str:
     """The line with numbers in words as digits; the word "one" only where it can be nothing else."""
     if not _WORD.search(line):
         return line
-    alone = one or re.search(r"\bone\b(?: (?:out )?of (?:10|ten)|/10|$)", line, re.IGNORECASE)
+    alone = one_counts or re.search(r"\bone\b(?: (?:out )?of (?:10|ten)|/10|$)", line, re.IGNORECASE)
     line = _WORD.sub(
         lambda word: word[0] if word[0].lower() == "one" and not alone else str(_NUMBERS[word[0].lower()]), line
     )
@@ -178,8 +188,8 @@ def read_patches(response: str | None) -> ReadAnswer | UnreadAnswer:
     last = sets[-1]
     if last is None:
         return UnreadAnswer("not a list of ids")
-    others = [ids for ids in sets[:-1] if ids is not None]
-    if all(ids <= last for ids in others) or (_THEN.search(lists[-1][1]) and len(last) >= max(map(len, others))):
+    earlier = [ids for ids in sets[:-1] if ids is not None]
+    if all(ids <= last for ids in earlier) or (_THEN.search(lists[-1][1]) and len(last) >= max(map(len, earlier))):
         return ReadAnswer(last)
     return SEVERAL
 
@@ -190,13 +200,13 @@ def _lists(text: str) -> list[tuple[frozenset[int] | None, str]]:
     spans = json_spans(text)
     at = 0
     for value, start, end in spans:
-        held = value if isinstance(value, list) else value_under(value, _ID_KEYS)
-        ids = _ids(held) if held is not None else None
+        ids_value = value if isinstance(value, list) else value_under(value, _ID_KEYS)
+        ids = _ids(ids_value) if ids_value is not None else None
         if not _DENIED.search(text[at:start]):
             lists.append((ids, text[at:start]))
         at = end
     if lists:
-        return [one for one in lists if one[0] is not None] or lists
+        return [pair for pair in lists if pair[0] is not None] or lists
     brackets = [(match, _ids(re.split(r"[,;\s|]+|\band\b", match[1].strip(" ,;")))) for match in _LIST.finditer(text)]
     return [(ids, text[: match.start()]) for match, ids in brackets if ids is not None and "." not in match[1]]
 
@@ -212,7 +222,7 @@ def _ids(value: Any) -> frozenset[int] | None:
             return None
         value = [part for row in value for part in row]
     words = [str(part).strip() for part in value if not isinstance(part, bool | list | dict) and part is not None]
-    matches = [_ID.fullmatch(_digits(word, one=True)) for word in words]
+    matches = [_ID.fullmatch(_digits(word, one_counts=True)) for word in words]
     if len(words) != len(value) or not all(matches) or any(isinstance(part, float) and part % 1 for part in value):
         return None
     return frozenset(int(match[1]) for match in matches if match)
@@ -231,7 +241,7 @@ def _spoken_ids(text: str) -> frozenset[int] | None:
         spoken = [_MARK.sub("", line) for line in spoken]
     ids: list[int] = []
     for line in spoken:
-        words = _FILLER.sub(" ", _digits(_HEADER.sub("", line), one=True))
+        words = _FILLER.sub(" ", _digits(_HEADER.sub("", line), one_counts=True))
         numbers = [word for word in re.split(r"[,;\s|]+", words) if word]
         if not numbers or not all(re.fullmatch(r"\d{1,4}", word) for word in numbers):
             return None
@@ -239,16 +249,7 @@ def _spoken_ids(text: str) -> frozenset[int] | None:
     return frozenset(ids)
 
 
-# --------------------------------------------------------------------------------------------------
-# Boxes in a response, read by one declared convention: nothing is tried out to see which reading scores best.
-#
-#     share 0-1 · percent 0-100 · thousand 0-1000 · pixel of the picture that was shown
-#
-# Boxes are four numbers x1, y1, x2, y2 in brackets, under keys or on a line, as two corners, or as a corner with width
-# and height under keys; with or without the text they are for. A box that is inverted, empty, far outside the picture
-# or
-# not made of numbers is unread: its place stays empty. One that sticks out by less than a twentieth is cut at the edge.
-# --------------------------------------------------------------------------------------------------
+# -- boxes -------------------------------------------------------------------------------------------------------------
 
 Convention = Literal["share", "percent", "thousand", "pixel"]
 SCALES: dict[str, float] = {"share": 1.0, "percent": 100.0, "thousand": 1000.0}
@@ -271,7 +272,7 @@ _PAIRS = re.compile(
     rf"[\[(]{_S}{_COORDINATE}{_S},{_S}{_COORDINATE}{_S}[\])]{_S}(?:,|to|-|->|;)?{_S}[\[(]{_S}{_COORDINATE}{_S},{_S}{_COORDINATE}{_S}[\])]",
     re.IGNORECASE,
 )
-_NAMED = re.compile(
+_NAMED_SIDES = re.compile(
     r"\b" + rf"[=: ]{{1,3}}{_COORDINATE}[,; ]{{0,3}}".join(
         (r"(?:left|x_?min|x_?1)", r"(?:top|y_?min|y_?1)", r"(?:right|x_?max|x_?2)", r"(?:bottom|y_?max|y_?2)")
     ) + rf"[=: ]{{1,3}}{_COORDINATE}",
@@ -281,7 +282,7 @@ _ROW = re.compile(
     rf"(?P<name>.{{0,200}}?(?:[:=]|\b)\s{{0,3}})??{_COORDINATE}[,\s]{_S}{_COORDINATE}[,\s]{_S}{_COORDINATE}[,\s]{_S}{_COORDINATE}[.,]?",
     re.IGNORECASE,
 )
-_OTHER = re.compile(r"[\[(][^\[\]()]{0,80}\d[^\[\]()]{0,20}[,;\s][^\[\]()]{0,20}\d[^\[\]()]{0,80}[\])]")
+_OTHER_NUMBERS = re.compile(r"[\[(][^\[\]()]{0,80}\d[^\[\]()]{0,20}[,;\s][^\[\]()]{0,20}\d[^\[\]()]{0,80}[\])]")
 _LEAD = re.compile(r"^\s{0,8}(?:[-*•+]|\d{1,3}[.)])\s+")
 
 
@@ -299,16 +300,16 @@ class BoxAnswer:
 
     def placed(self, texts: Sequence[str], n: int) -> list[Box | None]:
         """A box for each of `n` places: by the texts it names where it names any of them, else in its order."""
-        wanted = [_key(text) for text in texts]
-        given = [None if name is None else _key(name) for name in self.names]
-        if len(wanted) != n or not set(given) & set(wanted):
+        text_keys = [_key(text) for text in texts]
+        name_keys = [None if name is None else _key(name) for name in self.names]
+        if len(text_keys) != n or not set(name_keys) & set(text_keys):
             return [*self.boxes[:n], *[None] * max(0, n - len(self.boxes))]
-        left = list(range(len(given)))
+        left = list(range(len(name_keys)))
         places: list[int | None] = []
-        for key in wanted:
-            places.append(next((i for i in left if given[i] == key), None))
+        for key in text_keys:
+            places.append(next((i for i in left if name_keys[i] == key), None))
             left = [i for i in left if i != places[-1]]
-        if len(given) == n:  # a box for each text, some of them misspelt: the rest in their order
+        if len(name_keys) == n:  # a box for each text, some of them misspelt: the rest in their order
             places = [left.pop(0) if place is None else place for place in places]
         return [None if place is None else self.boxes[place] for place in places]
 
@@ -321,11 +322,11 @@ def read_boxes(response: str | None, convention: Convention, size: tuple[int, in
     if is_cut_off(text):
         return CUT_OFF
     spans = json_spans(text)
-    held = [(raw, text[max(0, start - 300) : start]) for value, start, _ in spans if (raw := _nested(value))]
+    box_lists = [(raw, text[max(0, start - 300) : start]) for value, start, _ in spans if (raw := _nested_boxes(value))]
     outside = "".join(text[a:b] for a, b in zip([0, *(end for *_, end in spans)], [*(at for _, at, _ in spans), None]))
-    if held and not _OTHER.search(outside):
-        return _chosen(held, convention, size)
-    raw = _flat(text) or ([] if held else _rows(text))
+    if box_lists and not _OTHER_NUMBERS.search(outside):
+        return _choose_boxes(box_lists, convention, size)
+    raw = _flat(text) or ([] if box_lists else _rows(text))
     if not raw and re.fullmatch(r"\W{0,20}(?:\w{1,12}\W{1,3}){0,6}\[\s{0,4}\]\W{0,20}", text[:200]):
         return ReadAnswer(BoxAnswer((), ()))  # an empty list is an answer
     return ReadAnswer(_answer(raw, convention, size)) if raw else why_unanswered(text)
@@ -334,18 +335,20 @@ def read_boxes(response: str | None, convention: Convention, size: tuple[int, in
 Raw = list[tuple[str | None, list[Any]]]
 
 
-def _chosen(held: list[tuple[Raw, str]], convention: Convention, size: tuple[int, int]) -> ReadAnswer | UnreadAnswer:
+def _choose_boxes(
+    box_lists: list[tuple[Raw, str]], convention: Convention, size: tuple[int, int]
+) -> ReadAnswer | UnreadAnswer:
     """Single boxes belong together; of several lists of boxes the last counts if it says that it is the answer."""
-    if all(len(raw) == 1 for raw, _ in held):
-        named = [(raw[0][0] or _before(before), raw[0][1]) for raw, before in held]
-        return ReadAnswer(_answer(named, convention, size))
-    lists = [(raw, before) for raw, before in held if len(raw) > 1]
-    raw, before = held[-1]
-    if len(held) == 1 or all(other == raw for other, _ in held):
+    if all(len(raw) == 1 for raw, _ in box_lists):
+        named_boxes = [(raw[0][0] or _before(before), raw[0][1]) for raw, before in box_lists]
+        return ReadAnswer(_answer(named_boxes, convention, size))
+    lists = [(raw, before) for raw, before in box_lists if len(raw) > 1]
+    raw, before = box_lists[-1]
+    if len(box_lists) == 1 or all(boxes == raw for boxes, _ in box_lists):
         return ReadAnswer(_answer(raw, convention, size))
     if (
         lists
-        and lists[-1] == held[-1]
+        and lists[-1] == box_lists[-1]
         and re.search(r"\b(?:answer|final|corrected|result)\b[^\[\]\n]{0,40}\n?$", before, re.I)
     ):
         return ReadAnswer(_answer(raw, convention, size))
@@ -364,7 +367,7 @@ def _is_pair(value: Any) -> bool:
     )  # fmt: skip
 
 
-def _nested(value: Any, name: str | None = None, depth: int = 0) -> Raw:
+def _nested_boxes(value: Any, name: str | None = None, depth: int = 0) -> Raw:
     """Boxes inside lists and objects, each with the name nearest to it."""
     if depth > 6:
         return []
@@ -386,10 +389,10 @@ def _nested(value: Any, name: str | None = None, depth: int = 0) -> Raw:
     if sides:
         x, y, width, height = (lowered[key] for key in sides)
         return [(name, [x, y, x + width, y + height])]
-    held = value_under(value, _BOX_KEYS)
-    if held is not None:
-        return _nested(held, name, depth + 1)
-    return [box for key, part in value.items() for box in _nested(part, name or str(key), depth + 1)]
+    inner = value_under(value, _BOX_KEYS)
+    if inner is not None:
+        return _nested_boxes(inner, name, depth + 1)
+    return [box for key, part in value.items() for box in _nested_boxes(part, name or str(key), depth + 1)]
 
 
 def _in_list(value: list[Any], name: str | None, depth: int) -> Raw:
@@ -398,7 +401,7 @@ def _in_list(value: list[Any], name: str | None, depth: int) -> Raw:
         return [(name, value[i : i + 4]) for i in range(0, len(value), 4)]
     if len(value) == 2 and isinstance(value[0], str) and _is_box(value[1]):  # a text and its box
         return [(value[0], value[1])]
-    parts = [_nested(part, name, depth + 1) for part in value]
+    parts = [_nested_boxes(part, name, depth + 1) for part in value]
     empty: Raw = [(None, [None] * 4)]
     if not any(parts):
         return [(name, [None] * 4)] * len(value) if value and all(_is_number_list(part) for part in value) else []
@@ -419,9 +422,9 @@ def _is_nothing(value: Any) -> bool:
 
 def _flat(text: str) -> Raw:
     """Boxes in prose: four numbers in brackets, two corners, or numbers behind the names of sides."""
-    for pattern in (_PAIRS, _FLAT, _NAMED):
+    for pattern in (_PAIRS, _FLAT, _NAMED_SIDES):
         matches = list(islice(pattern.finditer(text), MOST_BOXES))
-        if matches and not _OTHER.search(pattern.sub(" ", text)):  # a box in another hand would be lost
+        if matches and not _OTHER_NUMBERS.search(pattern.sub(" ", text)):  # a box in another notation would be lost
             return [(_before(text[: match.start()]), list(match.groups())) for match in matches]
     return []
 

@@ -1,11 +1,15 @@
-"""What every parser starts from: the part of a response that answers, and the statements in it.
+"""The text of a response: the part that answers, the statements in it, and the texts it reads off a poster.
 
 A response is read from its end, at most 100,000 characters of it, without the thoughts a model may put first. Every
-pattern here runs over single lines of bounded length, so that no text, however long or odd, takes long to read.
+pattern runs over single lines of bounded length, so no text takes long to read.
 
-Models write the same answer in many hands. `plain` brings letters, numbers and lists into one: Markdown, HTML and LaTeX
-around an answer, curly quotes, full-width signs and Chinese punctuation. Texts that were read off a poster are never
-changed like that.
+Models write the same answer in many notations. `in_ascii` removes Markdown, HTML and LaTeX around letters, numbers and
+lists, and replaces curly quotes, full-width signs and Chinese punctuation. Texts read off a poster are never changed
+like that.
+
+In texts read off a poster, invisible characters (spaces, line ends, controls, joiners) never count, and equal forms of
+a character are one (Unicode NFC). If the prompt asks for the text exactly as it stands (`is_exact`), case, accents and
+punctuation count. If it asks for plain words, as the public prompts do, only letters and digits count.
 """
 
 from __future__ import annotations
@@ -97,14 +101,14 @@ def answer_text(response: str | None) -> str | UnreadAnswer:
         return UnreadAnswer("thought without an answer")
     text = text[-LONGEST:]
     tagged = [match for match in _TAGGED.finditer(text) if match[2].strip()] if "</" in text else []
-    text = _TOKEN.sub("", _BOX_TOKENS.sub(_boxed, tagged[-1][2] if tagged else text))
+    text = _TOKEN.sub("", _BOX_TOKENS.sub(_boxed_token, tagged[-1][2] if tagged else text))
     whole = _ONLY_BOXED.fullmatch(text.strip(" \n\t$"))
     text = whole[1] if whole and "\\boxed" not in whole[1] else text
     return text if text_lines(text) else UnreadAnswer("empty")
 
 
 def plain_answer(response: str | None) -> str | UnreadAnswer:
-    """The same for answers that are letters, labels, numbers or lists, in one hand."""
+    """The same for answers that are letters, labels, numbers or lists, in one notation."""
     text = answer_text(response)
     if isinstance(text, UnreadAnswer):
         return text
@@ -124,7 +128,7 @@ def in_ascii(text: str) -> str:
     return text.replace("**", "").replace("__", "").replace("`", "")
 
 
-def _boxed(token: re.Match[str]) -> str:
+def _boxed_token(token: re.Match[str]) -> str:
     return "\\boxed{" if "begin" in token[0] else "}"
 
 
@@ -226,8 +230,8 @@ def value_under(value: Any, keys: tuple[str, ...]) -> Any:
     """What an object holds under the first of these keys it has; None where it has none."""
     if not isinstance(value, dict):
         return None
-    held = {str(key).strip().lower().replace(" ", "_"): part for key, part in value.items()}
-    return next((held[key] for key in keys if held.get(key) is not None), None)
+    by_key = {str(key).strip().lower().replace(" ", "_"): part for key, part in value.items()}
+    return next((by_key[key] for key in keys if by_key.get(key) is not None), None)
 
 
 def strip_marks(text: str) -> str:
@@ -261,14 +265,7 @@ def explicit_statements(text: str) -> Iterator[tuple[str, int]]:
         yield strip_marks(match[1]), match.start()
 
 
-# --------------------------------------------------------------------------------------------------
-# What a response reads off a poster: one text, or many.
-#
-# Invisible characters (spaces, line ends, controls, joiners) never count, and equal looks of one character are one
-# (Unicode NFC). What else counts is what the prompt asked for. Where it wants the text exactly as it stands
-# (`is_exact`),
-# case, accents and punctuation count. Where it wants plain words, as the public prompts do, letters and digits count.
-# --------------------------------------------------------------------------------------------------
+# -- texts read off a poster -------------------------------------------------------------------------------------------
 
 UNIT = 5
 """Characters of a unit of word recall."""
@@ -347,7 +344,7 @@ def read_text(response: str | None) -> ReadAnswer | UnreadAnswer:
     if isinstance(text, UnreadAnswer):
         return text
     spans = json_spans(text)
-    keyed = [held for value, *_ in spans if (held := value_under(value, _TEXT_KEYS)) is not None]
+    keyed = [keyed_value for value, *_ in spans if (keyed_value := value_under(value, _TEXT_KEYS)) is not None]
     if keyed:
         return ReadAnswer("\n".join(_strings(keyed[-1])))
     if len(spans) == 1 and not _outside(text, spans):
@@ -362,12 +359,12 @@ def read_text(response: str | None) -> ReadAnswer | UnreadAnswer:
         if (match := _STATED.match(line[:LONGEST_LINE].replace("**", ""))) and match[1].strip()
     ]
     if stated:
-        return ReadAnswer(_unwrapped(stated[-1].strip().removesuffix(".") if len(spoken) == 1 else stated[-1]))
+        return ReadAnswer(_unwrap_line(stated[-1].strip().removesuffix(".") if len(spoken) == 1 else stated[-1]))
     quoted = set(_QUOTED.findall(text))
     if len(quoted) == 1 and len(text.split()) <= 60 and _ABOUT.search(_QUOTED.sub("", text)):
         return ReadAnswer(quoted.pop())
     silent = why_unanswered(text)
-    return silent if silent.reason == "refusal" else ReadAnswer("\n".join(map(_unwrapped, spoken)))
+    return silent if silent.reason == "refusal" else ReadAnswer("\n".join(map(_unwrap_line, spoken)))
 
 
 def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
@@ -379,9 +376,9 @@ def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
     if isinstance(text, UnreadAnswer):
         return text
     spans = [] if is_cut_off(text) else json_spans(text)
-    held = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
-    if any(held) and not _outside(text, spans):
-        return ReadAnswer(held)
+    json_lines = tuple(line for value, *_ in spans for part in _strings(value) for line in part.splitlines() or [""])
+    if any(json_lines) and not _outside(text, spans):
+        return ReadAnswer(json_lines)
     spoken = _lines(text)
     if len(spoken) > 1 and _HEADING.fullmatch(spoken[0]):
         spoken = spoken[1:]
@@ -390,7 +387,7 @@ def read_texts(response: str | None) -> ReadAnswer | UnreadAnswer:
         items = [match[2] for match in _ITEM.finditer(listed)]
         if items and len(letters_only("".join(items))) >= len(letters_only(listed)):
             return ReadAnswer(tuple(items))
-    return ReadAnswer(tuple(_unquoted(_unmarked(spoken))))
+    return ReadAnswer(tuple(_strip_quotes(_strip_list_marks(spoken))))
 
 
 def _lines(text: str) -> list[str]:
@@ -414,7 +411,7 @@ def _outside(text: str, spans: Sequence[tuple[Any, int, int]]) -> bool:
     return bool(said_beside)
 
 
-def _unmarked(spoken: list[str]) -> list[str]:
+def _strip_list_marks(spoken: list[str]) -> list[str]:
     """Lines without the bullets or numbers of a list that all of them are in."""
     numbers = [match[1] for line in spoken if (match := _NUMBERED.match(line))]
     if len(spoken) > 1 and [int(number) for number in numbers] == list(range(1, len(spoken) + 1)):
@@ -425,17 +422,17 @@ def _unmarked(spoken: list[str]) -> list[str]:
     return spoken
 
 
-def _unquoted(spoken: list[str]) -> list[str]:
+def _strip_quotes(spoken: list[str]) -> list[str]:
     """Lines without quotes or emphasis that stand around every one of them; around some, they are the poster's own."""
     for mark in ("**", "__", "*", "_", '""', "''", "``", "“”", "‘’", "«»", "「」"):
         first, last = (mark[0], mark[1]) if len(set(mark)) == 2 or mark in ('""', "''", "``") else (mark, mark)
         around = [line for line in spoken if line.startswith(first) and line.endswith(last)]
         if len(spoken) > 1 and len(around) == len(spoken) and all(len(line) > len(first + last) for line in spoken):
-            return _unquoted([line[len(first) : -len(last)].strip() for line in spoken])
+            return _strip_quotes([line[len(first) : -len(last)].strip() for line in spoken])
     return spoken
 
 
-def _unwrapped(line: str) -> str:
+def _unwrap_line(line: str) -> str:
     """A line without the quotes or the emphasis around it."""
     line = line.strip()
     for _ in range(4):
@@ -457,7 +454,7 @@ def _strings(value: Any, depth: int = 0) -> list[str]:
 # -- texts against texts ---------------------------------------------------------------------------------------------
 
 
-def match_texts(wanted: Iterable[str], answer: Iterable[str], *, exact: bool = True) -> list[bool]:
+def match_texts(texts: Iterable[str], answer: Iterable[str], *, exact: bool = True) -> list[bool]:
     """Which of the wanted texts stand in the answer as whole words; each word of the answer serves once.
 
     The longest texts are looked for first, on lines of their own before anywhere else. A text may be broken over lines
@@ -468,14 +465,14 @@ def match_texts(wanted: Iterable[str], answer: Iterable[str], *, exact: bool = T
     starts = list(accumulate(map(len, answer_lines), initial=0))
     ends = dict(pairwise(starts))
     free = [True] * len(words)
-    asked = [visible_text(text) if exact else letters_only(text).casefold() for text in wanted]
-    found = [False] * len(asked)
-    for number in sorted(range(len(asked)), key=lambda i: -len(asked[i])):
-        run = _run(asked[number], words, free, ends)
-        found[number] = run is not None
+    targets = [visible_text(text) if exact else letters_only(text).casefold() for text in texts]
+    matched = [False] * len(targets)
+    for number in sorted(range(len(targets)), key=lambda i: -len(targets[i])):
+        run = _run(targets[number], words, free, ends)
+        matched[number] = run is not None
         for at in run or ():
             free[at] = False
-    return found
+    return matched
 
 
 def _words(line: str, exact: bool) -> list[tuple[str, ...]]:

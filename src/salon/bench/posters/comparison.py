@@ -1,4 +1,12 @@
-"""Items on which contestants differ most, with everybody's answer: what a comparison looks like from near."""
+"""Several contestants on the same items: their reports side by side, and how far each is behind the best.
+
+Items are drawn again in the same way for everybody (same seed, task and number of items). So the distance of two
+contestants has an interval of its own, from the difference on the same draws; it is narrower than their two separate
+intervals suggest.
+
+If a judge still owes verdicts on a contestant, its value is shown but not ranked. If contestants were judged by
+different protocols, nobody is ranked.
+"""
 
 from __future__ import annotations
 
@@ -11,13 +19,13 @@ import numpy as np
 from pydantic import Field
 
 from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
-from salon.bench.posters.item_scores import ItemScore, score_item
+from salon.bench.posters.files import JudgeCard, PosterFile
+from salon.bench.posters.item_scores import ItemScore
 from salon.bench.posters.judge_protocol import JudgingRecord, judging_record, protocol_warnings, protocols_differ
 from salon.bench.posters.metrics import FloatArray, MetricDraws, draw_metrics, figure_of
 from salon.bench.posters.paper_tables import PosterPaperTable, chosen_names, owed_in, paper_tables, tasks_of
 from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import describe_answer, item_worth, score_files
+from salon.bench.posters.score import describe_answer, item_worth, score_files, score_items
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
 from salon.stats.result import Estimate
@@ -53,50 +61,42 @@ def compared_cases(scored: Sequence[Mapping[str, Sequence[ItemScore]]]) -> tuple
     """For each task the items on which contestants are farthest apart; among equals the worse ones first."""
     cases = []
     for task in TASKS:
-        asked = [by_task.get(task.name) for by_task in scored]
-        items = next((one for one in asked if one is not None), None)
+        item_scores = [by_task.get(task.name) for by_task in scored]
+        items = next((scores for scores in item_scores if scores is not None), None)
         if items is None:
             continue
 
-        def distance(at: int, asked: list[Sequence[ItemScore] | None] = asked) -> tuple[float, float]:
-            worths = [item_worth(one[at].item.task, one[at]) for one in asked if one is not None]
+        def distance(at: int, per_contestant: list[Sequence[ItemScore] | None] = item_scores) -> tuple[float, float]:
+            worths = [item_worth(scores[at].item.task, scores[at]) for scores in per_contestant if scores is not None]
             return max(worths) - min(worths), -sum(worths)
 
         chosen = sorted(range(len(items)), key=distance, reverse=True)[:MOST]
-        cases += [_case([None if one is None else one[at] for one in asked]) for at in chosen]
+        for at in chosen:
+            answers = [None if scores is None else scores[at] for scores in item_scores]
+            first = next(answer for answer in answers if answer is not None)
+            item = first.item
+            descriptions = [None if answer is None else describe_answer(item.task, answer) for answer in answers]
+            prompt = " ".join(item.prompt.split())
+            cases.append(
+                ComparisonCase(
+                    task=item.task.name,
+                    number=item.number,
+                    name=item.name,
+                    path=item.path,
+                    prompt=prompt if len(prompt) <= _LONGEST else prompt[: _LONGEST - 1] + "…",
+                    wanted=describe_answer(item.task, first).wanted,
+                    answers=tuple(
+                        None
+                        if answer is None
+                        else CaseAnswer(said=answer.said, read=answer.read, worth=answer.worth, path=answer.path)
+                        for answer in descriptions
+                    ),
+                )
+            )
     return tuple(cases)
 
 
-def _case(answers: Sequence[ItemScore | None]) -> ComparisonCase:
-    first = next(one for one in answers if one is not None)
-    item = first.item
-    told = [None if one is None else describe_answer(item.task, one) for one in answers]
-    prompt = " ".join(item.prompt.split())
-    return ComparisonCase(
-        task=item.task.name,
-        number=item.number,
-        name=item.name,
-        path=item.path,
-        prompt=prompt if len(prompt) <= _LONGEST else prompt[: _LONGEST - 1] + "…",
-        wanted=describe_answer(item.task, first).wanted,
-        answers=tuple(
-            None if one is None else CaseAnswer(said=one.said, read=one.read, worth=one.worth, path=one.path)
-            for one in told
-        ),
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# Several contestants on the same items, side by side: their reports, and how far each is behind the best.
-#
-# Items are drawn again alike for everybody (the same seed, task and number of items), so the distance of two
-# contestants
-# has an interval of its own: that of the difference on the same draws, narrower than two intervals apart suggest.
-#
-# A contestant whose verdicts a judge still owes is not ranked where they count: its value is shown, and is nobody's
-# best.
-# Where contestants were judged by different protocols, nobody is ranked.
-# --------------------------------------------------------------------------------------------------
+# -- all metrics and groups --------------------------------------------------------------------------------------------
 
 FORMAT: Final = "salon.posters-compared/1"
 OVERALL = "Overall"
@@ -169,10 +169,7 @@ class PosterContestant:
 
 
 def compare_files(
-    contestants: Sequence[PosterContestant],
-    *,
-    compat: Literal["released"] | None = None,
-    published: Sequence[str] = (),
+    contestants: Sequence[PosterContestant], *, compat: Literal["released"] | None = None, published: Sequence[str] = ()
 ) -> ComparisonReport:
     """The reports of all contestants, the tables of the paper, and a row for every metric that some were asked.
 
@@ -180,34 +177,37 @@ def compare_files(
     models whose rows of the paper stand below. BadValue where two have one name, or no such model is published;
     BadFile where they answered different items of one task.
     """
-    names = [one.name for one in contestants]
+    names = [contestant.name for contestant in contestants]
     if len(set(names)) < len(names):
         raise BadValue("contestants of different names are needed", found=", ".join(names), remedy="rename a folder")
     _check_items(contestants)
     reports = tuple(
         score_files(c.files, c.settings, contestant=c.name, pictures=c.pictures, judges=c.judges) for c in contestants
     )
-    judged = tuple(judging_record(c.name, c.files, c.judges) for c in contestants)
+    judging = tuple(judging_record(c.name, c.files, c.judges) for c in contestants)
     if compat:
         reports = tuple(with_released(report, c.files, c.pictures) for report, c in zip(reports, contestants))
-    scored = [{file.task.name: _scored(file, c) for file in c.files} for c in contestants]
-    drawn = [
+    scored = [{file.task.name: score_items(file, c.settings, c.pictures) for file in c.files} for c in contestants]
+    draws = [
         {file.task.name: draw_metrics(file.task, by_task[file.task.name], c.settings) for file in c.files}
         for by_task, c in zip(scored, contestants)
     ]
     level = contestants[0].settings.level
+    owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
+    owing = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
+    provisional = [f"Provisional: a judge owes verdicts on {owing}; not ranked where they count."] if owing else []
     return ComparisonReport(
         contestants=tuple(names),
-        judged=judged,
-        groups=tuple(_groups(reports, drawn, level, judged)),
-        rows=tuple(_rows(reports, drawn, level, judged)),
+        judged=judging,
+        groups=tuple(_groups(reports, draws, level, judging)),
+        rows=tuple(_rows(reports, draws, level, judging)),
         compat=compat,
-        tables=paper_tables(reports, chosen_names(published), judged),
+        tables=paper_tables(reports, chosen_names(published), judging),
         cases=compared_cases(scored),
         reports=reports,
         policies=(
-            *_provisional(reports),
-            *protocol_warnings(judged),
+            *provisional,
+            *protocol_warnings(judging),
             *([PUBLISHED] if published else []),
             *POLICIES,
             *reports[0].policies,
@@ -215,23 +215,16 @@ def compare_files(
     )
 
 
-def _provisional(reports: Sequence[PosterReport]) -> list[str]:
-    """Whose values may still rise, because a judge owes verdicts."""
-    owed = {report.contestant: sum(task.owed for task in report.tasks) for report in reports}
-    told = ", ".join(f"{name} ({n:,})" for name, n in owed.items() if n)
-    return [f"Provisional: a judge owes verdicts on {told}; not ranked where they count."] if told else []
-
-
 def _check_items(contestants: Sequence[PosterContestant]) -> None:
-    seen: dict[str, tuple[str, list[tuple[str, object]]]] = {}
-    for one in contestants:
-        for file in one.files:
+    items_by_task: dict[str, tuple[str, list[tuple[str, object]]]] = {}
+    for contestant in contestants:
+        for file in contestant.files:
             items = [(item.name, item.truth) for item in file.items]
-            first, known = seen.setdefault(file.task.name, (one.name, items))
-            if items != known:
+            first, first_items = items_by_task.setdefault(file.task.name, (contestant.name, items))
+            if items != first_items:
                 raise BadFile(
                     f"the same items of {file.task.name} for everybody are needed",
-                    found=f"others for {one.name} than for {first}",
+                    found=f"others for {contestant.name} than for {first}",
                     where=str(file.path),
                 )
 
@@ -239,31 +232,33 @@ def _check_items(contestants: Sequence[PosterContestant]) -> None:
 ByTask = Mapping[str, Sequence[MetricDraws]]
 
 
-def _scored(file: PosterFile, one: PosterContestant) -> list[ItemScore]:
-    return [
-        score_item(item, one.settings.boxes, shown_pixels=one.settings.shown_pixels, picture=_is_there(item.path, one))
-        for item in file.items
-    ]
-
-
-def _is_there(path: str, one: PosterContestant) -> bool | None:
-    return None if one.pictures is None else find_picture(one.pictures, path) is not None
-
-
 def _rows(
-    reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float, judged: Sequence[JudgingRecord]
+    reports: Sequence[PosterReport],
+    draws_by_contestant: Sequence[ByTask],
+    level: float,
+    judging: Sequence[JudgingRecord],
 ) -> list[ComparisonRow]:
     rows = []
     for task in TASKS:
         for at, metric in enumerate(task.metrics):
-            asked = [by_task[task.name][at] if task.name in by_task else None for by_task in drawn]
-            if not any(asked):
+            metric_draws = [by_task[task.name][at] if task.name in by_task else None for by_task in draws_by_contestant]
+            if not any(metric_draws):
                 continue
-            figures = [_figure(report, task.name, metric.id) for report in reports]
-            draws = [None if one is None or one.value is None else one.draws for one in asked]
+            figures = []
+            for report in reports:
+                task_result = next((result for result in report.tasks if result.task == task.name), None)
+                figures.append(
+                    None
+                    if task_result is None
+                    else next(result.figure for result in task_result.metrics if result.id == metric.id)
+                )
+            draws = [
+                None if draws_of_one is None or draws_of_one.value is None else draws_of_one.draws
+                for draws_of_one in metric_draws
+            ]
             owed = [owed_in(report, f"{task.name}.{metric.id}") for report in reports]
-            values = _values(figures, draws, metric.better, level, owed, protocols_differ(judged, [task.name]))
-            chance = next(one.chance for one in asked if one is not None)
+            values = _values(figures, draws, metric.better, level, owed, protocols_differ(judging, [task.name]))
+            chance = next(draws_of_one.chance for draws_of_one in metric_draws if draws_of_one is not None)
             rows.append(
                 ComparisonRow(task=task.name, title=task.title, metric=metric.title, better=metric.better,
                             grouped=metric.grouped, chance=chance, values=values)
@@ -271,42 +266,39 @@ def _rows(
     return rows
 
 
-def _figure(report: PosterReport, task: str, metric: str) -> Estimate | None:
-    found = next((one for one in report.tasks if one.task == task), None)
-    return None if found is None else next(one.figure for one in found.metrics if one.id == metric)
-
-
 def _groups(
-    reports: Sequence[PosterReport], drawn: Sequence[ByTask], level: float, judged: Sequence[JudgingRecord]
+    reports: Sequence[PosterReport],
+    draws_by_contestant: Sequence[ByTask],
+    level: float,
+    judging: Sequence[JudgingRecord],
 ) -> list[ComparisonRow]:
     """Means of groups, then of everything; draws only where all were asked the same."""
     rows = []
     for name in (*GROUPS, GENERATION, OVERALL):
-        figures = [_mean_figure(report, name) for report in reports]
+        figures = [
+            report.overall
+            if name == OVERALL
+            else next((group.figure for group in report.groups if group.group == name), None)
+            for report in reports
+        ]
         if not any(figures):
             continue
-        tasks = [{task for task in by_task if _in(task, name)} for by_task in drawn]
-        same = all(one == tasks[0] for one in tasks)
-        draws = [_mean_draws(by_task, name) if same else None for by_task in drawn]
+        tasks = [{task for task in by_task if _in(task, name)} for by_task in draws_by_contestant]
+        same = all(value == tasks[0] for value in tasks)
+        draws = [_mean_draws(by_task, name) if same else None for by_task in draws_by_contestant]
         key = "overall" if name == OVERALL else f"group:{name}"
         owed = [owed_in(report, key) for report in reports]
-        values = _values(figures, draws, "high", level, owed, protocols_differ(judged, tasks_of(key)))
+        values = _values(figures, draws, "high", level, owed, protocols_differ(judging, tasks_of(key)))
         if not same:  # means over different tasks have no best
-            values = tuple(one.model_copy(update={"best": False}) for one in values)
+            values = tuple(value.model_copy(update={"best": False}) for value in values)
         rows.append(
             ComparisonRow(task="", title=name, metric="", better="high", grouped=True, chance=None, values=values)
         )
     return rows
 
 
-def _mean_figure(report: PosterReport, name: str) -> Estimate | None:
-    if name == OVERALL:
-        return report.overall
-    return next((one.figure for one in report.groups if one.group == name), None)
-
-
 def _in(task: str, group: str) -> bool:
-    of = next(one.group for one in TASKS if one.name == task)
+    of = next(candidate.group for candidate in TASKS if candidate.name == task)
     return of in GROUPS if group == OVERALL else of == group
 
 
@@ -315,8 +307,8 @@ def _mean_draws(by_task: ByTask, group: str) -> FloatArray | None:
     if group == OVERALL:
         parts = [part for name in GROUPS if (part := _mean_draws(by_task, name)) is not None]
     else:
-        named = [one for name, members in by_task.items() if _in(name, group) for one in members]
-        parts = [one.draws for one in named if one.metric.grouped and one.value is not None]
+        members_of_group = [member for name, members in by_task.items() if _in(name, group) for member in members]
+        parts = [member.draws for member in members_of_group if member.metric.grouped and member.value is not None]
     return np.mean(parts, axis=0) if parts else None
 
 
@@ -333,9 +325,11 @@ def _values(
     What is owed verdicts is not ranked, and nothing is where verdicts are by different protocols.
     """
     sign = 1 if better == "high" else -1
-    ranked = [None if n or other_protocol else one for one, n in zip(figures, owed)]
-    top = max((sign * one.value for one in ranked if one is not None), default=0.0)
-    leader = next((i for i, one in enumerate(ranked) if one is not None and sign * one.value == top), None)
+    ranked = [None if n or other_protocol else candidate for candidate, n in zip(figures, owed)]
+    top = max((sign * candidate.value for candidate in ranked if candidate is not None), default=0.0)
+    leader = next(
+        (i for i, candidate in enumerate(ranked) if candidate is not None and sign * candidate.value == top), None
+    )
 
     def behind(at: int) -> Estimate | None:
         mine, best = draws[at], None if leader is None else draws[leader]
@@ -353,23 +347,23 @@ def _values(
             return None
         if mine.low is None or mine.high is None or best.low is None or best.high is None:
             return None
-        ends = [sign * (one - other) for one in (best.low, best.high) for other in (mine.low, mine.high)]
+        ends = [sign * (best_end - own_end) for best_end in (best.low, best.high) for own_end in (mine.low, mine.high)]
         return min(ends), max(ends)
 
     return tuple(
         ComparisonValue(
-            figure=one,
+            figure=candidate,
             behind=behind(at),
-            best=ranked[at] is not None and one is not None and sign * one.value == top,
+            best=ranked[at] is not None and candidate is not None and sign * candidate.value == top,
             owed=owed[at],
-            other_protocol=other_protocol and one is not None,
+            other_protocol=other_protocol and candidate is not None,
         )
-        for at, one in enumerate(figures)
+        for at, candidate in enumerate(figures)
     )
 
 
 def is_apart(value: ComparisonValue) -> bool | None:
-    """Whether a value is told apart from the best of its row; None for the best itself, or where nothing tells."""
+    """Whether a value differs significantly from the best of its row; None for the best, or if unknown."""
     if value.behind is None or value.behind.low is None:
         return None
     return value.behind.low > 0

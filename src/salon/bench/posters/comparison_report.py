@@ -1,5 +1,5 @@
-"""Several contestants on one page: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
-side by side with their pictures, and what each left unanswered.
+"""The page of a comparison: who leads, the paper's tables with a radar, every metric, difficulty curves, answers
+side by side with their pictures, and what each contestant left unanswered.
 """
 
 from __future__ import annotations
@@ -20,10 +20,9 @@ from salon.bench.posters.comparison import (
     is_apart,
 )
 from salon.bench.posters.judge_protocol import protocol_warnings
-from salon.bench.posters.paper_tables import PaperCell, PaperRow, PosterPaperTable
-from salon.bench.posters.results import DifficultyCurve, PosterReport
-from salon.bench.posters.score_report import small_pictures
-from salon.bench.posters.tasks import metric_title, task_named
+from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
+from salon.bench.posters.score_report import curve_chart, small_pictures
+from salon.bench.posters.tasks import task_named
 from salon.report import (
     SMALL,
     WIDE,
@@ -51,25 +50,31 @@ _MOST_CURVES = 6
 """Contestants in one drawing; more cannot be told apart."""
 
 
-def compared_page(report: ComparisonReport, pictures: Path | None = None, made: Sequence[Path | None] = ()) -> Page:
+def compared_page(
+    report: ComparisonReport, pictures: Path | None = None, generated: Sequence[Path | None] = ()
+) -> Page:
     """The page; `pictures` is the folder of what was asked about, `made` those with generators' posters."""
     here = located(report)
     first = report.reports[0]
+    rows = [{"group": row.title, **_cells(row)} for row in here.groups]
+    columns = [Column("group", "Group"), *_columns(here)]
+    intro = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
+    group_section = Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], intro)
     return Page(
         title="Poster tasks",
         tab="Posters: " + ", ".join(brief(name) for name in report.contestants),
         subtitle=Markup("{} side by side on {}.").format(
-            _listed(report.contestants), count_noun(len({row.task for row in report.rows}), "task")
+            _name_list(report.contestants), count_noun(len({row.task for row in report.rows}), "task")
         ),
         kicker="Salon bench posters",
         sections=[
             *_leading_section(here),
             *_judge_sections(here),
             *table_sections(here),
-            _group_section(here),
+            group_section,
             _task_section(here),
             *_curve_sections(here),
-            *case_sections(here, pictures, made or [None] * len(report.contestants)),
+            *case_sections(here, pictures, generated or [None] * len(report.contestants)),
             *_lacking_sections(here),
         ],
         notes=[
@@ -82,7 +87,7 @@ def compared_page(report: ComparisonReport, pictures: Path | None = None, made: 
     )
 
 
-def _listed(names: Sequence[str]) -> str:
+def _name_list(names: Sequence[str]) -> str:
     *first, last = (brief(name) for name in names)
     return f"{', '.join(first)} and {last}" if first else last
 
@@ -92,7 +97,7 @@ def _columns(report: ComparisonReport) -> list[Column]:
 
 
 def _cells(row: ComparisonRow) -> dict[str, object]:
-    return {f"c{at}": Cell(one.figure, _why(one), _under(one)) for at, one in enumerate(row.values)}
+    return {f"c{at}": Cell(value.figure, _why(value), _under(value)) for at, value in enumerate(row.values)}
 
 
 def _why(value: ComparisonValue) -> str:
@@ -107,7 +112,7 @@ def _why(value: ComparisonValue) -> str:
 
 
 def _under(value: ComparisonValue) -> str | Markup:
-    """A word below the number: the best, not told apart from it, or owed verdicts and not ranked."""
+    """A word below the number: best, not told apart from the best, or why it is not ranked."""
     if value.figure is None:
         return ""
     if value.owed:
@@ -121,7 +126,7 @@ def _under(value: ComparisonValue) -> str | Markup:
 
 def _leading_section(report: ComparisonReport) -> list[Section]:
     """The answer in words: who is best overall, who cannot be told from it, who is not ranked and why."""
-    table = next((one for one in report.tables if one.number == 7), None)
+    table = next((candidate for candidate in report.tables if candidate.number == 7), None)
     if table is None or len(report.contestants) < 2:
         return []
     cells = [(brief(row.contestant), row.cells[-1]) for row in table.rows if not row.published]
@@ -132,24 +137,27 @@ def _leading_section(report: ComparisonReport) -> list[Section]:
     owing = [name for name, cell in cells if cell.owed]
     partial = [name for name, cell in cells if cell.partial and not cell.owed]
     unlike = protocol_warnings(report.judged)
-    told = [f"{_listed(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
-    told += [f"{_listed(close)} cannot be told apart from the best."] if close else []
-    told += [f"{_listed(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
-    told += [f"{_listed(owing)} {_verb(owing)} not ranked: a judge owes verdicts. Run salon bench posters judge."
-             ] if owing else []  # fmt: skip
-    told += unlike
-    if not told:
+    sentences = [f"{_name_list(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
+    sentences += [f"{_name_list(close)} cannot be told apart from the best."] if close else []
+    sentences += (
+        [f"{_name_list(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
+    )
+    if owing:
+        ending = "not ranked: a judge owes verdicts. Run salon bench posters judge."
+        sentences.append(f"{_name_list(owing)} {_verb(owing)} {ending}")
+    sentences += unlike
+    if not sentences:
         return []
-    return [Section("Who leads", [Note(" ".join(told), tone="open" if owing or unlike or not best else "plain")])]
+    return [Section("Who leads", [Note(" ".join(sentences), tone="open" if owing or unlike or not best else "plain")])]
 
 
-def _verb(names: Sequence[str], one: str = "is", several: str = "are") -> str:
-    return one if len(names) == 1 else several
+def _verb(names: Sequence[str], singular: str = "is", several: str = "are") -> str:
+    return singular if len(names) == 1 else several
 
 
 def _judge_sections(report: ComparisonReport) -> list[Section]:
-    """Who judged whom, in whose words; nothing where nobody was judged."""
-    if not any(one.tasks for one in report.judged):
+    """Who judged each contestant, and by which prompts; nothing if nobody was judged."""
+    if not any(record.tasks for record in report.judged):
         return []
     columns = [
         Column("contestant", "Contestant"),
@@ -158,20 +166,13 @@ def _judge_sections(report: ComparisonReport) -> list[Section]:
         Column("tasks", "Judged tasks", "count"),
     ]
     rows = [
-        {"contestant": brief(one.contestant), "protocol": Cell(one.title, one.prompts or ""),
-         "judges": ", ".join(brief(name) for name in one.judges) or "not recorded", "tasks": len(one.tasks)}
-        for one in report.judged
-        if one.tasks
+        {"contestant": brief(record.contestant), "protocol": Cell(record.title, record.prompts or ""),
+         "judges": ", ".join(brief(name) for name in record.judges) or "not recorded", "tasks": len(record.tasks)}
+        for record in report.judged
+        if record.tasks
     ]  # fmt: skip
-    told = "Verdicts by different prompts are not comparable."
-    return [Section("Judge protocols", [Table(columns, rows, caption="How judged tasks were judged")], told)]
-
-
-def _group_section(report: ComparisonReport) -> Section:
-    rows = [{"group": row.title, **_cells(row)} for row in report.groups]
-    columns = [Column("group", "Group"), *_columns(report)]
-    told = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
-    return Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], told)
+    intro = "Verdicts by different prompts are not comparable."
+    return [Section("Judge protocols", [Table(columns, rows, caption="How judged tasks were judged")], intro)]
 
 
 def _task_section(report: ComparisonReport) -> Section:
@@ -190,42 +191,28 @@ def _task_section(report: ComparisonReport) -> Section:
              **_cells(row), "chance": row.chance}
         )  # fmt: skip
         before = row.title
-    told = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
-    return Section("Tasks", [Table(columns, rows, caption="Every metric of every task", sortable=False)], told)
+    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [Table(columns, rows, caption="Every metric of every task", sortable=False)], intro)
 
 
 def _curve_sections(report: ComparisonReport) -> list[Section]:
-    named = list(dict.fromkeys((c.task, c.difficulty) for one in report.reports for c in one.curves))
-    if not named:
+    keys = list(
+        dict.fromkeys((c.task, c.difficulty) for contestant_report in report.reports for c in contestant_report.curves)
+    )
+    if not keys:
         return []
-    width = SMALL if len(named) > 1 else WIDE
-    figures = [_figure(report.reports, task, difficulty, width) for task, difficulty in named]
-    shown = ChartRow(figures) if len(figures) > 1 else figures[0]
-    return [Section("Difficulty", [shown], "Where they begin to fail; bands are intervals.")]
-
-
-def _figure(reports: Sequence[PosterReport], task: str, difficulty: str, width: int) -> Chart:
-    found = [
-        (report.contestant, curve)
-        for report in reports
-        for curve in report.curves
-        if (curve.task, curve.difficulty) == (task, difficulty)
-    ][:_MOST_CURVES]
-    title = found[0][1].title
-    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in found for point in curve.points]
-    drawing = charts.line_curves(
-        [_curve(name, curve) for name, curve in found], title=f"{title} over {difficulty}", x_label=difficulty,
-        y_label=metric_title(task, found[0][1].metric), y_domain=(min(0.0, *ends), 1.0), height=_LOW, width=width,
-    )  # fmt: skip
-    return Chart(drawing, heading=f"{title}: {difficulty}")
-
-
-def _curve(name: str, curve: DifficultyCurve) -> charts.Curve:
-    figures = [point.figure for point in curve.points]
-    return charts.Curve(
-        brief(name), [point.x for point in curve.points], [one.value for one in figures],
-        low=[one.low for one in figures], high=[one.high for one in figures],
-    )  # fmt: skip
+    width = SMALL if len(keys) > 1 else WIDE
+    figures = []
+    for key in keys:
+        curves = [
+            (brief(contestant_report.contestant), curve)
+            for contestant_report in report.reports
+            for curve in contestant_report.curves
+            if (curve.task, curve.difficulty) == key
+        ]
+        figures.append(curve_chart(curves[:_MOST_CURVES], width, _LOW))
+    block = ChartRow(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [block], "Where they begin to fail; bands are intervals.")]
 
 
 def _lacking_sections(report: ComparisonReport) -> list[Section]:
@@ -240,22 +227,20 @@ def _lacking_sections(report: ComparisonReport) -> list[Section]:
     ]
     rows = [
         {
-            "contestant": brief(one.contestant),
-            "items": sum(task.items for task in one.tasks),
-            "missing": sum(task.missing for task in one.tasks),
-            "unread": sum(sum(task.unread.values()) for task in one.tasks),
-            "boxes": sum(task.bad_boxes for task in one.tasks),
-            "owed": sum(task.owed for task in one.tasks),
+            "contestant": brief(contestant_report.contestant),
+            "items": sum(task.items for task in contestant_report.tasks),
+            "missing": sum(task.missing for task in contestant_report.tasks),
+            "unread": sum(sum(task.unread.values()) for task in contestant_report.tasks),
+            "boxes": sum(task.bad_boxes for task in contestant_report.tasks),
+            "owed": sum(task.owed for task in contestant_report.tasks),
         }
-        for one in report.reports
+        for contestant_report in report.reports
     ]
     table = Table(columns, rows, caption="What is missing or could not be read")
     return [Section("Worth nothing", [table], "Everything here stays in the denominator.")]
 
 
-# --------------------------------------------------------------------------------------------------
-# The paper's tables and a radar on the page of a comparison.
-# --------------------------------------------------------------------------------------------------
+# -- the paper's tables ------------------------------------------------------------------------------------------------
 
 _GENERATION = 6
 _OVERALL = 7
@@ -263,18 +248,17 @@ _OVERALL = 7
 
 def table_sections(report: ComparisonReport) -> list[Section]:
     """Overall with its radar first, then a section for each of the other tables."""
+    scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
+    beside = " Published rows are by the released scoring, and are not ranked."
     order = sorted(report.tables, key=lambda table: (table.number != _OVERALL, table.number))
     return [
-        Section(f"Table {table.number}: {table.title}", [*_radars(report, table), _table(table)], _told(report, table))
+        Section(
+            f"Table {table.number}: {table.title}",
+            [*_radars(report, table), _table(table)],
+            scoring + (beside if any(row.published for row in table.rows) else ""),
+        )
         for table in order
     ]
-
-
-def _told(report: ComparisonReport, table: PosterPaperTable) -> str:
-    scoring = "By the released scoring, faults and all." if report.compat else "By our scoring, with intervals."
-    published = any(row.published for row in table.rows)
-    beside = " Published rows are by the released scoring, and are not ranked." if published else ""
-    return f"{scoring}{beside}"
 
 
 def _table(table: PosterPaperTable) -> Table:
@@ -284,21 +268,21 @@ def _table(table: PosterPaperTable) -> Table:
         Column(f"c{at}", column.title + (" ↓" if column.better == "low" else ""), "number", 3)
         for at, column in enumerate(table.columns)
     ]
-    rows = [_row(row) for row in table.rows]
+    rows = []
+    for row in table.rows:
+        name = Cell(brief(row.contestant), under="published" if row.published else "")
+        rows.append(
+            {
+                "contestant": name,
+                "judged": row.judged or "",
+                **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
+            }
+        )
     return Table(columns, rows, caption=f"Table {table.number}: {table.title}", sortable=False)
 
 
-def _row(row: PaperRow) -> dict[str, object]:
-    name = Cell(brief(row.contestant), under="published" if row.published else "")
-    return {
-        "contestant": name,
-        "judged": row.judged or "",
-        **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
-    }
-
-
 def _cell(cell: PaperCell) -> Cell:
-    """The value; below it, what it is worth knowing: that it is the best, owed verdicts, its interval."""
+    """The value; below it, whether it is the best, why it is not ranked, and its interval."""
     parts: list[str | Markup] = []
     if cell.owed:
         parts.append(Markup("{} owed").format(count_noun(cell.owed, "verdict")))
@@ -323,24 +307,26 @@ def _radars(report: ComparisonReport, table: PosterPaperTable) -> list[Chart]:
     places = [at for at, column in enumerate(table.columns) if column.title != "Average"]
     axes = [table.columns[at].title for at in places]
     valued = [row for row in table.rows if any(row.cells[at].value is not None for at in places)]
-    known = valued[:MOST_CONTESTANTS]
-    shown = [at for at in range(len(places)) if any(row.cells[places[at]].value is not None for row in known)]
-    if len(shown) < 3:
+    drawn_rows = valued[:MOST_CONTESTANTS]
+    axis_numbers = [
+        at for at in range(len(places)) if any(row.cells[places[at]].value is not None for row in drawn_rows)
+    ]
+    if len(axis_numbers) < 3:
         return []
-    spokes = [charts.Spokes(_name(row), [row.cells[places[at]].value for at in shown]) for row in known]
-    drawing = charts.radar([axes[at] for at in shown], spokes, title=f"{table.title}: radar")
+    spokes = [
+        charts.Spokes(
+            f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant),
+            [row.cells[places[at]].value for at in axis_numbers],
+        )
+        for row in drawn_rows
+    ]
+    drawing = charts.radar([axes[at] for at in axis_numbers], spokes, title=f"{table.title}: radar")
     more = f" The first {MOST_CONTESTANTS} rows are drawn." if len(valued) > MOST_CONTESTANTS else ""
     words = "From the center (0, an answer given without looking, or worse) to the outer ring (1, perfect)."
     return [Chart(drawing, words + more)]
 
 
-def _name(row: PaperRow) -> str:
-    return f"{brief(row.contestant)} (published)" if row.published else brief(row.contestant)
-
-
-# --------------------------------------------------------------------------------------------------
-# Galleries side by side: a picture, what was asked, the truth, and what everybody said.
-# --------------------------------------------------------------------------------------------------
+# -- answers side by side ----------------------------------------------------------------------------------------------
 
 Pictures = Mapping[int, str]
 """Data URLs by the number of their item."""
@@ -360,7 +346,7 @@ class CaseGallery(Block):
 
     def _case(self, case: ComparisonCase) -> Markup:
         head = element("p", element("strong", one_way(brief(case.name))), class_="film-label")
-        asked = [labelled_text("asked", one_way(case.prompt))] if case.prompt else []
+        question = [labelled_text("asked", one_way(case.prompt))] if case.prompt else []
         if task_named(case.task).side == "generation":
             frames = [
                 element("div", picture_or_note(self.pictures[at].get(case.number, ""), case.name, "no poster"),
@@ -368,11 +354,11 @@ class CaseGallery(Block):
                 for at, (name, answer) in enumerate(zip(self.contestants, case.answers))
             ]  # fmt: skip
             return Markup("").join(
-                [head, *asked, labelled_text("wanted", one_way(case.wanted) or "nothing"), film_grid(*frames)]
+                [head, *question, labelled_text("wanted", one_way(case.wanted) or "nothing"), film_grid(*frames)]
             )
         picture = element("div", picture_or_note(self.pictures[0].get(case.number, ""), case.name))
         words = element(
-            "div", *asked, labelled_text("truth", one_way(case.wanted) or "nothing"),
+            "div", *question, labelled_text("truth", one_way(case.wanted) or "nothing"),
             *(self._answer(name, answer) for name, answer in zip(self.contestants, case.answers)),
         )  # fmt: skip
         return Markup("").join([head, film_grid(picture, words, size="wide")])
@@ -381,13 +367,13 @@ class CaseGallery(Block):
         label = brief(name)
         if answer is None:
             return labelled_text(label, "not asked")
-        said = one_way(answer.said) or "nothing"
+        words = one_way(answer.said) or "nothing"
         read = element("span", Markup(" read as {}").format(one_way(answer.read)), class_="soft") if answer.read else ""
         worth = Markup("{} ").format(fixed(answer.worth, 2))
-        return labelled_text(label, Markup("").join([element("strong", worth), Markup("{}").format(said), read]))
+        return labelled_text(label, Markup("").join([element("strong", worth), Markup("{}").format(words), read]))
 
 
-def case_sections(report: ComparisonReport, pictures: Path | None, made: Sequence[Path | None]) -> list[Section]:
+def case_sections(report: ComparisonReport, pictures: Path | None, generated: Sequence[Path | None]) -> list[Section]:
     """The galleries of each task behind a line, that of the first one open; `made` holds generators' folders."""
     by_task: dict[str, list[ComparisonCase]] = {}
     for case in report.cases:
@@ -395,7 +381,11 @@ def case_sections(report: ComparisonReport, pictures: Path | None, made: Sequenc
     blocks = []
     for at, (task, cases) in enumerate(by_task.items()):
         if task_named(task).side == "generation":
-            urls = [small_pictures(_own_paths(cases, number), folder) for number, folder in enumerate(made)]
+            own_paths = [
+                {case.number: answer.path for case in cases if (answer := case.answers[contestant]) is not None}
+                for contestant in range(len(generated))
+            ]
+            urls = [small_pictures(paths, folder) for paths, folder in zip(own_paths, generated)]
         else:
             urls = [small_pictures({case.number: case.path for case in cases}, pictures)]
         title = Markup("{} <span class='soft'>{}</span>").format(task_named(task).title, count_noun(len(cases), "item"))
@@ -404,9 +394,3 @@ def case_sections(report: ComparisonReport, pictures: Path | None, made: Sequenc
         "The items on which contestants differ most, with the truth and what everybody said; first what it is worth."
     )
     return [Section("Side by side", blocks, words)] if blocks else []
-
-
-def _own_paths(cases: Sequence[ComparisonCase], contestant: int) -> dict[int, str]:
-    """Where a generator's posters stand, by the number of their item."""
-    answers = [(case.number, case.answers[contestant]) for case in cases]
-    return {number: answer.path for number, answer in answers if answer is not None}

@@ -1,4 +1,19 @@
-"""Boxes as the released scoring reads them: numbers with a point in fours, each box by the best of four readings."""
+"""The released scoring, with its faults: for comparison with published tables only (`--compat released`).
+
+What it does, and our own scoring does not:
+
+- a letter or a word anywhere in the text counts, so that "AB" and a list of all options are right;
+- items that look like refusals, posters whose texts were found by less than 5%, ratings that were not found and posters
+  that were not made leave the denominator;
+- font effect 1 has four options and is scored as nine; labels of font effect 2 with a space or a hyphen never match;
+- boxes are made of the numbers with a decimal point, and each takes the best of four readings; those that are not
+  given cost nothing; boxes of all posters are put in one pot;
+- style is computed from the accuracy of layout comparison;
+- a judge's error is a no, and so is "Yes." of a judge of posters;
+- a mean over nothing, a record without a response and a list of ids that is none end it with an exception. Such a
+  number is reported as a crash, with the exception's name. Records without a response end every task that looks at
+  them: rotation and alignment look at those of all tasks.
+"""
 
 from __future__ import annotations
 
@@ -13,14 +28,12 @@ from typing import Any
 
 import numpy as np
 
-from salon.bench.posters import item as boxes
 from salon.bench.posters.files import PosterFile, Record, find_picture
-from salon.bench.posters.item import Box
-from salon.bench.posters.results import MetricResult, PosterGroup, PosterReport, TaskResult
+from salon.bench.posters.item import Box, box_area, box_center, center_distance
+from salon.bench.posters.results import MetricResult, PosterReport, TaskResult
 from salon.bench.posters.tasks import ATTRIBUTES, FONT_SIZES, GROUPS, task_named
 
-_BoxRecord = dict[str, Any]
-Answered = Sequence[tuple[_BoxRecord, str]]
+Answered = Sequence[tuple[Record, str]]
 """Records with their responses."""
 _LOST = re.compile(r"[^\[\], .\d]")
 """Deleted before numbers are read: what these characters kept apart is joined."""
@@ -42,8 +55,7 @@ def layout_generation(answered: Answered) -> dict[str, list[float]]:
     pairs = list(_pairs(answered, None))
     pots = {
         "bias": [
-            min(boxes.center_distance(boxes.box_center(truth), boxes.box_center(box)) for box in readings)
-            for truth, readings in pairs
+            min(center_distance(box_center(truth), box_center(box)) for box in readings) for truth, readings in pairs
         ],
         "area": [_ratio(truth, readings) for truth, readings in pairs],
     }
@@ -72,7 +84,7 @@ def _pairs(answered: Answered, cap: int | None) -> Iterator[tuple[Box, list[Box]
             yield box, readings(raw, size)
 
 
-def _truth(record: _BoxRecord) -> list[list[float]]:
+def _truth(record: Record) -> list[list[float]]:
     result: list[list[float]] = record["text_bbox"] if "text_bbox" in record else record["gt"]
     return result
 
@@ -92,21 +104,17 @@ def _iou(truth: Box, box: Box) -> float:
     if width < 0 or height < 0:
         return 0.0
     both = width * height
-    return both / (boxes.box_area(truth) + boxes.box_area(box) - both)
+    return both / (box_area(truth) + box_area(box) - both)
 
 
 def _ratio(truth: Box, readings: Sequence[Box]) -> float:
     """Of the ratios, true area over predicted, the one nearest to 1; its inverse where it is above."""
-    ratios = [boxes.box_area(truth) / area if (area := boxes.box_area(box)) > 0 else 0.0 for box in readings]
+    ratios = [box_area(truth) / area if (area := box_area(box)) > 0 else 0.0 for box in readings]
     nearest = min(ratios, key=lambda ratio: abs(ratio - 1))
     return 1 / nearest if nearest > 1 else nearest
 
 
-# --------------------------------------------------------------------------------------------------
-# The rules of the released scoring, task by task: records in, numbers out; they raise where the released code does.
-#
-# Records without a response end every task that looks at them: rotation and alignment look at those of all tasks.
-# --------------------------------------------------------------------------------------------------
+# -- the rules, task by task -------------------------------------------------------------------------------------------
 
 LEAST_POSTER = 0.05
 """Posters below this share of texts found were dropped."""
@@ -163,7 +171,7 @@ def refuse_option(text: str) -> bool:
 # -- responses -----------------------------------------------------------------------------------------------------
 
 
-def _cleaned(record: Record) -> str:
+def _clean_response(record: Record) -> str:
     """The response, cleaned: the parts of a list each, then joined."""
     response = record["response"]
     if response is None:
@@ -171,7 +179,7 @@ def _cleaned(record: Record) -> str:
     return "".join(clean(part) for part in ([response] if isinstance(response, str) else response))
 
 
-def _joined(records: Iterable[Record]) -> Iterable[tuple[Record, str]]:
+def _with_responses(records: Iterable[Record]) -> Iterable[tuple[Record, str]]:
     """Each record with its response as it stands; after a null one it went on with the answer before."""
     answer: str | None = None
     for record in records:
@@ -201,19 +209,19 @@ def _gt_texts(record: Record, *keys: str) -> list[str]:
 
 def _logo(records: Sequence[Record]) -> Numbers:
     truths = ["".join(clean(text) for text in _gt_texts(record)).lower() for record in records]
-    return _means("accuracy", [_cleaned(record).lower() == truth for record, truth in zip(records, truths)])
+    return _means("accuracy", [_clean_response(record).lower() == truth for record, truth in zip(records, truths)])
 
 
 def _poster(records: Sequence[Record]) -> Numbers:
     shares = []
     for record in records:
-        text = _cleaned(record).lower()
-        shares.append(_mean([clean(wanted).lower() in text for wanted in _gt_texts(record, "texts")]))
+        text = _clean_response(record).lower()
+        shares.append(_mean([clean(truth).lower() in text for truth in _gt_texts(record, "texts")]))
     return _means("share", [share for share in shares if share >= LEAST_POSTER])
 
 
 def _recall(record: Record) -> float:
-    run, text = "".join(clean(line) for line in _gt_texts(record)), _cleaned(record)
+    run, text = "".join(clean(line) for line in _gt_texts(record)), _clean_response(record)
     units = [run[i : i + _UNIT] in text for i in range(0, len(run) - _UNIT + 1, _UNIT)]
     return _mean(units) if units else 0.0
 
@@ -242,7 +250,7 @@ def _sizes(records: Sequence[Record]) -> Numbers:
 def _matching(records: Sequence[Record]) -> Numbers:
     accuracies, n = [], 0
     for half in task_named("font_matching").strings:
-        texts = [(_cleaned(record), record["gt"]) for record in records if record["task"] == half]
+        texts = [(_clean_response(record), record["gt"]) for record in records if record["task"] == half]
         right = [gt in text and len(text) <= LONGEST_LETTER for text, gt in texts if not refuse_option(text)]
         accuracies.append(_mean(right))
         n += len(right)
@@ -251,7 +259,7 @@ def _matching(records: Sequence[Record]) -> Numbers:
 
 def _letters(k: int, *, refusals: bool) -> Callable[[Sequence[Record]], Numbers]:
     def score(records: Sequence[Record]) -> Numbers:
-        texts = [(_cleaned(record), record["gt"]) for record in records]
+        texts = [(_clean_response(record), record["gt"]) for record in records]
         right = [gt in text for text, gt in texts if not (refusals and refuse_option(text))]
         return {"score": ReleasedNumber(k_norm(_mean(right), k), len(right))}
 
@@ -259,7 +267,7 @@ def _letters(k: int, *, refusals: bool) -> Callable[[Sequence[Record]], Numbers]
 
 
 def _effects(records: Sequence[Record]) -> Numbers:
-    texts = [(_cleaned(record), record["gt"]) for record in records]
+    texts = [(_clean_response(record), record["gt"]) for record in records]
     colors = [gt[0] in text for text, gt in texts]
     effects = [_mean([effect in text for effect in gt[1:]]) for text, gt in texts if len(gt) > 1]
     return {
@@ -270,30 +278,30 @@ def _effects(records: Sequence[Record]) -> Numbers:
 
 def _alignment(everything: Sequence[Record]) -> Numbers:
     right = [
-        wanted in answer
-        for record, answer in _joined(everything)
+        truth in answer
+        for record, answer in _with_responses(everything)
         if record["task"] == "alignment"
-        for wanted in _gt_texts(record, "alignment")
+        for truth in _gt_texts(record, "alignment")
     ]
     return {"score": ReleasedNumber(k_norm(_mean(right), 3), len(right))}
 
 
 def _rotation(everything: Sequence[Record]) -> Numbers:
     right = []
-    for record, answer in _joined(everything):
+    for record, answer in _with_responses(everything):
         if record["task"] == "rotation":
-            wanted = _gt_texts(record, "rotation")[0]
-            turned_back = wanted == "clockwise rotation" and _COUNTERCLOCKWISE in answer
-            right.append(wanted in answer and not turned_back)
+            truth = _gt_texts(record, "rotation")[0]
+            turned_back = truth == "clockwise rotation" and _COUNTERCLOCKWISE in answer
+            right.append(truth in answer and not turned_back)
     return {"score": ReleasedNumber(k_norm(_mean(right), 3), len(right))}
 
 
 def _empty(records: Sequence[Record]) -> Numbers:
     overlaps, matches = [], []
-    for record, answer in _joined(records):
+    for record, answer in _with_responses(records):
         ids, truth = _last_list(answer), set(record["gt"])
-        named = set(ids)
-        overlaps.append(len(named & truth) / len(named | truth) if named | truth else 1.0)
+        answered = set(ids)
+        overlaps.append(len(answered & truth) / len(answered | truth) if answered | truth else 1.0)
         matches.append(len(ids) == len(record["gt"]))
     return _means("iou", overlaps) | _means("match", matches)
 
@@ -306,7 +314,7 @@ def _last_list(answer: str) -> list[int]:
 
 
 def _layout_accuracy(records: Sequence[Record]) -> tuple[float, int]:
-    right = [record["gt"] in _cleaned(record)[0] for record in records]
+    right = [record["gt"] in _clean_response(record)[0] for record in records]
     return _mean(right), len(right)
 
 
@@ -333,13 +341,13 @@ def _rating(records: Sequence[Record]) -> Numbers:
     for record in records:
         response, truth = record["response"], record["gt"]
         text = response if isinstance(response, str) else "".join(map(str, response or ()))
-        people = float(truth) if isinstance(truth, int | float) else _rated(str(truth))
-        rating = None if response is None else _rated(text.strip())
+        people = float(truth) if isinstance(truth, int | float) else _parse_rating(str(truth))
+        rating = None if response is None else _parse_rating(text.strip())
         if rating is not None and people is not None:
             pairs.append((rating, people))
     if not pairs:
         return {"pearson": ReleasedNumber(0.0, 0)}
-    x, y = (_scaled(np.array(side)) for side in zip(*pairs))
+    x, y = (_standardize(np.array(side)) for side in zip(*pairs))
     with np.errstate(invalid="ignore"):
         cosine = float(np.dot(x, y) / (np.linalg.norm(x) * np.linalg.norm(y)))
     if math.isnan(cosine):
@@ -347,13 +355,13 @@ def _rating(records: Sequence[Record]) -> Numbers:
     return {"pearson": ReleasedNumber(cosine, len(pairs))}
 
 
-def _scaled(values: np.ndarray) -> np.ndarray:
+def _standardize(values: np.ndarray) -> np.ndarray:
     """Centered and scaled; values without a spread stay as they are, not even centered."""
     sd = np.std(values)
     return values if sd == 0 else (values - np.mean(values)) * (_SD / sd)
 
 
-def _rated(text: str) -> float | None:
+def _parse_rating(text: str) -> float | None:
     """The first match of the first pattern whose first match is from 0 to 10."""
     for pattern in _RATINGS:
         match = pattern.search(text)
@@ -365,11 +373,11 @@ def _rated(text: str) -> float | None:
 # -- generation ----------------------------------------------------------------------------------------------------
 
 
-def _share_equal(verdicts: Any, wanted: str) -> float:
+def _share_equal(verdicts: Any, word: str) -> float:
     """Verdicts that are the wanted word and nothing else, in any case; a text is one verdict."""
     if isinstance(verdicts, list):
-        return _mean([verdict.lower() == wanted.lower() for verdict in verdicts])
-    return float(verdicts.lower() == wanted.lower())
+        return _mean([verdict.lower() == word.lower() for verdict in verdicts])
+    return float(verdicts.lower() == word.lower())
 
 
 def _checkpoints(records: Sequence[Record]) -> Numbers:
@@ -386,9 +394,9 @@ def _richness(records: Sequence[Record]) -> Numbers:
     return {"richness": ReleasedNumber(_mean(shares), len(records))}
 
 
-def _boxed(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[Record]], Numbers]:
+def _box_scorer(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[Record]], Numbers]:
     def numbers(records: Sequence[Record]) -> Numbers:
-        pots = score(list(_joined(records)))
+        pots = score(list(_with_responses(records)))
         return {id: number for name, values in pots.items() for id, number in _means(name, values).items()}
 
     return numbers
@@ -397,33 +405,15 @@ def _boxed(score: Callable[..., dict[str, list[float]]]) -> Callable[[Sequence[R
 SCORERS: Mapping[str, Callable[[Sequence[Record]], Numbers]] = {
     "logo_ocr": _logo, "poster_ocr": _poster, "font_size_ocr": _sizes, "font_matching": _matching,
     "font_attributes": _letters(2, refusals=True), "font_effect": _letters(_CLASSIC_K, refusals=False),
-    "font_effect_2": _effects, "text_localization": _boxed(text_localization), "alignment": _alignment,
+    "font_effect_2": _effects, "text_localization": _box_scorer(text_localization), "alignment": _alignment,
     "rotation": _rotation, "empty_space": _empty, "layout_comparison": _comparison,
-    "layout_generation": _boxed(layout_generation), "composition_understanding": _points,
+    "layout_generation": _box_scorer(layout_generation), "composition_understanding": _points,
     "intention_understanding": _points, "overall_rating": _rating, "gen_dense": _checkpoints,
     "gen_composition": _checkpoints, "gen_intention": _checkpoints, "gen_style": _style, "gen_font": _richness,
 }  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# The released scoring, with its faults: for comparison with published tables only (`--compat released`).
-#
-# What it does, and the house's own scoring does not:
-#
-# - a letter or a word anywhere in the text counts, so that "AB" and a list of all options are right;
-# - items that look like refusals, posters whose texts were found by less than 5%, ratings that were not found and
-# posters
-#   that were not made leave the denominator;
-# - font effect 1 has four options and is scored as nine; labels of font effect 2 with a space or a hyphen never match;
-# - boxes are made of the numbers with a decimal point, and each takes the best of four readings; those that are not
-#   given cost nothing; boxes of all posters are put in one pot;
-# - style is computed from the accuracy of layout comparison;
-# - a judge's error is a no, and so is "Yes." of a judge of posters;
-# - a mean over nothing, a record without a response and a list of ids that is none end it with an exception. Such a
-#   number is reported as a crash, with the exception's name.
-#
-# The rules themselves are in `compat_rules`.
-# --------------------------------------------------------------------------------------------------
+# -- reports -----------------------------------------------------------------------------------------------------------
 
 _OURS = {"strict", "assigned"}
 """Metrics that the released scoring does not have."""
@@ -457,11 +447,20 @@ def with_released(report: PosterReport, files: Sequence[PosterFile], pictures: P
     """The report with the released numbers beside its own."""
     numbers = released_scores(files, pictures)
     tasks = tuple(_with_numbers(task, numbers.get(task.task, {})) for task in report.tasks)
-    groups = tuple(_group(group, tasks) for group in report.groups)
+    groups = []
+    for group in report.groups:
+        values = [
+            metric.released
+            for task in tasks
+            if task.group == group.group
+            for metric in task.metrics
+            if metric.grouped and metric.id in _PRINTED[task.task]
+        ]
+        groups.append(group.model_copy(update={"released": _mean_of_all(values)}))
     means = [group.released for group in groups if group.group in GROUPS]
     overall = None if report.overall is None else _mean_of_all(means)
     return report.model_copy(
-        update={"compat": "released", "tasks": tasks, "groups": groups, "overall_released": overall}
+        update={"compat": "released", "tasks": tasks, "groups": tuple(groups), "overall_released": overall}
     )
 
 
@@ -477,17 +476,6 @@ def _with_numbers(task: TaskResult, numbers: Numbers) -> TaskResult:
     return task.model_copy(update={"metrics": tuple(metric(result) for result in task.metrics)})
 
 
-def _group(group: PosterGroup, tasks: Sequence[TaskResult]) -> PosterGroup:
-    values = [
-        metric.released
-        for task in tasks
-        if task.group == group.group
-        for metric in task.metrics
-        if metric.grouped and metric.id in _PRINTED[task.task]
-    ]
-    return group.model_copy(update={"released": _mean_of_all(values)})
-
-
 def _mean_of_all(values: Sequence[float | None]) -> float | None:
     """The mean; None where one of the values is: a mean over what is left would be another figure."""
     numbers = [value for value in values if value is not None]
@@ -498,15 +486,19 @@ def _records(file: PosterFile, pictures: Path | None) -> list[Record]:
     """The records it looked at: a poster that was not made was skipped."""
     if file.task.side == "understanding":
         return list(file.records)
-    judged = [record for record in file.records if record.get("judge") is not None]
-    return judged if pictures is None else [record for record in judged if find_picture(pictures, record["path"])]
+    with_verdicts = [record for record in file.records if record.get("judge") is not None]
+    return (
+        with_verdicts
+        if pictures is None
+        else [record for record in with_verdicts if find_picture(pictures, record["path"])]
+    )
 
 
 def _in_order(files: Sequence[PosterFile]) -> list[Record]:
     """The records of all files in one list: in the order of the list they were merged in, where there is one."""
-    records = [
+    placed_records = [
         (str(file.path), place, record)
         for file in files
         for place, record in zip(file.merged_at or [0] * len(file.records), file.records, strict=True)
     ]
-    return [record for *_, record in sorted(records, key=lambda row: row[:2])]
+    return [record for *_, record in sorted(placed_records, key=lambda row: row[:2])]

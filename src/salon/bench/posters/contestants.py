@@ -1,4 +1,4 @@
-"""Contestants that need no pictures: they show what a number is worth.
+"""Contestants that show what a number is worth: perfect, random and fixed answers, and OCR engines.
 
 perfect          says the truth, in the plainest form
 random           draws an answer of the right kind, seeded
@@ -6,13 +6,16 @@ always-a         gives every item the first option (or the whole picture, or the
 list-everything  names every option there is
 empty            says nothing
 
-Perfect also fills in a judge's yes for every point; the others leave open what needs a judge.
+These need no pictures. `perfect` also fills in a judge's yes for every point; the others leave open what needs a judge.
+
+OCR engines (RapidOCR and Tesseract, default settings) answer tasks about text and its place. An engine gives lines with
+their boxes. Tasks that ask for text get the lines. A task that asks where given texts stand gets, for each text, the
+lines that make it up, or else the most similar line, or no box.
 """
 
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import os
@@ -45,7 +48,9 @@ _WHOLE: Box = (0.0, 0.0, 1.0, 1.0)
 def fill_responses(file: PosterFile, name: Name, *, seed: int = 0, boxes: Convention = "share") -> PosterFile:
     """The file with the contestant's responses (and, of a perfect one, the judge's) in it."""
     rng = np.random.default_rng([seed, zlib.crc32(file.task.name.encode())])
-    effects = sorted({one for item in file.items for one in item.truth[1:]}) if file.task.answer == "effects" else []
+    effects = (
+        sorted({effect for item in file.items for effect in item.truth[1:]}) if file.task.answer == "effects" else []
+    )
     answers = {item.number: _fields(item, name, rng, boxes, effects) for item in file.items}
     if file.task.name == "gen_style" and name == "perfect":  # spelled as the record has it
         answers = {item.number: {"judge": file.records[item.number].get("style") or item.truth} for item in file.items}
@@ -62,7 +67,7 @@ def _fields(
     if item.task.answer == "points":
         return {"response": "\n".join(item.truth), "judge": _verdicts(item)} if name == "perfect" else {}
     answer = _ANSWERS[name](item, rng, effects)
-    return {"response": _written(item, answer, boxes)}
+    return {"response": _write_answer(item, answer, boxes)}
 
 
 def _verdicts(item: PosterItem) -> list[str] | str:
@@ -72,7 +77,7 @@ def _verdicts(item: PosterItem) -> list[str] | str:
     return str(item.truth) if item.task.answer == "label" else json.dumps(ATTRIBUTES)
 
 
-def _written(item: PosterItem, answer: Any, boxes: Convention) -> str:
+def _write_answer(item: PosterItem, answer: Any, boxes: Convention) -> str:
     """An answer as a model would write it."""
     match item.task.answer:
         case "boxes" | "layout":
@@ -95,28 +100,26 @@ def _random(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) 
         case "letter" | "label":
             return str(rng.choice(task.options))
         case "effects":
-            return [str(rng.choice(task.options)), *_some_effects(len(item.truth) - 1, rng, effects)]
+            return [
+                str(rng.choice(task.options)),
+                *[_all_effects(effects)[at] for at in rng.choice(_EFFECTS, len(item.truth) - 1, replace=False)],
+            ]
         case "boxes" | "layout":
             corners = np.sort(rng.random((len(item.truth), 2, 2)), axis=1)
             return [(float(b[0, 0]), float(b[0, 1]), float(b[1, 0]), float(b[1, 1])) for b in corners]
         case "patches":
-            return {int(one) for one in rng.choice(GRID**2, len(item.truth), replace=False)}
+            return {int(patch) for patch in rng.choice(GRID**2, len(item.truth), replace=False)}
         case "rating":
             return round(float(rng.uniform(0, 10)), 1)
-    return ["".join(rng.choice(_LETTERS, 12)) for _ in range(5)] if task.answer != "text" else _word(rng)
-
-
-def _some_effects(n: int, rng: np.random.Generator, effects: Sequence[str]) -> list[str]:
-    """As many of the 48 as are asked for; those that no item of the file has are all wrong alike."""
-    return [_all_effects(effects)[at] for at in rng.choice(_EFFECTS, n, replace=False)]
+    return (
+        ["".join(rng.choice(_LETTERS, 12)) for _ in range(5)]
+        if task.answer != "text"
+        else "".join(rng.choice(_LETTERS, 8))
+    )
 
 
 def _all_effects(effects: Sequence[str]) -> list[str]:
     return [*effects, *(f"another effect {i}" for i in range(_EFFECTS - len(effects)))]
-
-
-def _word(rng: np.random.Generator) -> str:
-    return "".join(rng.choice(_LETTERS, 8))
 
 
 def _always_a(item: PosterItem, rng: np.random.Generator, effects: Sequence[str]) -> Any:
@@ -157,13 +160,7 @@ _ANSWERS: dict[str, Callable[[PosterItem, np.random.Generator, Sequence[str]], A
 }  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# OCR engines as contestants: RapidOCR and Tesseract, at their default settings, on tasks about text and its place.
-#
-# An engine gives lines with their boxes. Tasks that ask for text get the lines; a task that asks where given texts
-# stand
-# gets, for each, the lines that make it up, or else the line most like it, or no box.
-# --------------------------------------------------------------------------------------------------
+# -- OCR engines -------------------------------------------------------------------------------------------------------
 
 EngineName = Literal["rapidocr", "tesseract"]
 ENGINES: tuple[EngineName, ...] = get_args(EngineName)
@@ -184,12 +181,14 @@ class OcrLine:
 
 def rapidocr(path: Path) -> list[OcrLine]:
     """The lines RapidOCR reads."""
-    ocr = importlib.import_module("salon.models.ocr")  # its networks only for those who ask for them
+    from salon.models import ocr  # its networks only for those who ask for them
+
     image = read_picture(path).image
     w, h = image.size
     reading = ocr.read_text(np.asarray(image))
     return [
-        OcrLine(one.text, _inside(one.left / w, one.top / h, one.right / w, one.bottom / h)) for one in reading.lines
+        OcrLine(line.text, _inside(line.left / w, line.top / h, line.right / w, line.bottom / h))
+        for line in reading.lines
     ]
 
 
@@ -199,13 +198,13 @@ def tesseract(path: Path) -> list[OcrLine]:
     picture = read_picture(path)
     data = io.BytesIO()
     picture.image.save(data, "PNG")
-    done = subprocess.run(
+    process = subprocess.run(
         [program, "stdin", "stdout", "tsv"], input=data.getvalue(), capture_output=True, timeout=_SECONDS,
         env={**os.environ, "OMP_THREAD_LIMIT": "1"}, check=False,
     )  # fmt: skip
-    if done.returncode:
-        raise SalonError("Tesseract reads the picture", found=done.stderr.decode(errors="replace"), where=str(path))
-    return _lines(done.stdout.decode("utf-8", "replace"), picture.width, picture.height)
+    if process.returncode:
+        raise SalonError("Tesseract reads the picture", found=process.stderr.decode(errors="replace"), where=str(path))
+    return _lines(process.stdout.decode("utf-8", "replace"), picture.width, picture.height)
 
 
 READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapidocr, "tesseract": tesseract}
@@ -214,9 +213,11 @@ READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapido
 def engine_signature(name: EngineName) -> str:
     """Name and version."""
     if name == "rapidocr":
-        return str(importlib.import_module("salon.models.ocr").READER)
-    done = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
-    return done.stdout.splitlines()[0]
+        from salon.models.ocr import READER
+
+        return str(READER)
+    process = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
+    return process.stdout.splitlines()[0]
 
 
 def can_answer(item: PosterItem) -> bool:
@@ -241,14 +242,14 @@ def engine_response(item: PosterItem, lines: Sequence[OcrLine], convention: Conv
 
 def place_of(text: str, lines: Sequence[OcrLine]) -> Box | None:
     """Where a text stands: around the lines that are parts of it, or else where the line most like it is."""
-    wanted = _key(text)
+    target = _key(text)
     keys = [_key(line.text) for line in lines]
-    parts = [i for i, key in enumerate(keys) if key and key in wanted]
-    if wanted and sum(len(keys[i]) for i in parts) >= COVERED * len(wanted):
+    parts = [i for i, key in enumerate(keys) if key and key in target]
+    if target and sum(len(keys[i]) for i in parts) >= COVERED * len(target):
         boxes = [lines[i].box for i in parts]
         x1, y1, x2, y2 = zip(*boxes)
         return min(x1), min(y1), max(x2), max(y2)
-    likeness = [SequenceMatcher(None, wanted, key, autojunk=False).ratio() for key in keys]
+    likeness = [SequenceMatcher(None, target, key, autojunk=False).ratio() for key in keys]
     best = int(np.argmax(likeness)) if likeness else -1
     return lines[best].box if best >= 0 and likeness[best] >= COVERED else None
 
@@ -259,13 +260,13 @@ def _lines(table: str, width: int, height: int) -> list[OcrLine]:
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row["level"] == "5" and row["text"].strip():
             words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
-    return [OcrLine(" ".join(one["text"] for one in line), _around(line, width, height)) for line in words.values()]
+    return [OcrLine(" ".join(word["text"] for word in line), _around(line, width, height)) for line in words.values()]
 
 
 def _around(words: Sequence[dict[str, str]], width: int, height: int) -> Box:
-    left, top = (min(int(one[side]) for one in words) for side in ("left", "top"))
-    right = max(int(one["left"]) + int(one["width"]) for one in words)
-    bottom = max(int(one["top"]) + int(one["height"]) for one in words)
+    left, top = (min(int(word[side]) for word in words) for side in ("left", "top"))
+    right = max(int(word["left"]) + int(word["width"]) for word in words)
+    bottom = max(int(word["top"]) + int(word["height"]) for word in words)
     return _inside(left / width, top / height, right / width, bottom / height)
 
 

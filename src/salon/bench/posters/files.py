@@ -1,11 +1,13 @@
-"""The public JSON files of the benchmark, read and written without loss.
+"""The public JSON files of the benchmark, read and written without loss, and the cards of a run beside them.
 
-A file is a JSON list of records. What is not changed is never written anew: an edit replaces or adds the text of one
-field of one record, in the file's own hand (indentation, separators, line ends, escapes). So a file that is read and
-written back is the same bytes, whoever made it.
+A file is a JSON list of records. Unchanged text is never written anew: an edit replaces or adds the text of one field
+of one record, in the file's own style (indentation, separators, line ends, escapes). So a file that is read and written
+back has the same bytes, whoever wrote it.
 
 The released runners merge all tasks in one list (`MODEL_bench.json`, `MODEL_score.json`, `merge.json`). Such a list is
-read as one file for each task; `write_back` puts what is added into the list that the records came from.
+read as one file for each task; `write_back` puts additions into the list that the records came from.
+
+OUT/run.json says whose answers a folder holds, OUT/judges.json who judged them.
 """
 
 from __future__ import annotations
@@ -74,7 +76,7 @@ class PosterFile:
 
     def edited(self, changes: Mapping[int, Mapping[str, Any]]) -> PosterFile:
         """The file with fields of some records (by number) set; None takes a field away."""
-        return replace(parse_file(_edited(self.text, self.spans, changes), self.path), merged_at=self.merged_at)
+        return replace(parse_file(_edit_text(self.text, self.spans, changes), self.path), merged_at=self.merged_at)
 
     def write(self, path: Path) -> None:
         """Write the text, whole or not at all."""
@@ -98,12 +100,12 @@ class _FileStyle:
         _, newline, pad = self.between.rpartition("\n")
         separators = (self.between.strip("\r\n") if not newline else ",", self.colon)
         indent = max(1, len(pad) // 2) if newline else None
-        written = json.dumps(value, ensure_ascii=self.ascii or not _plain(value), indent=indent, separators=separators)
-        return written.replace("\n", ("\r\n" if "\r\n" in self.between else "\n") + pad) if newline else written
+        text = json.dumps(value, ensure_ascii=self.ascii or not _plain(value), indent=indent, separators=separators)
+        return text.replace("\n", ("\r\n" if "\r\n" in self.between else "\n") + pad) if newline else text
 
 
 def open_file(path: Path) -> PosterFile:
-    """The file at `path`; BadFile or BadValue where it is none, or one of another version."""
+    """The file at `path`; BadFile or BadValue if it is not one, or of another version."""
     return parse_file(_read(path), path)
 
 
@@ -116,7 +118,7 @@ def open_files(path: Path) -> list[PosterFile]:
     opening, comma, closing = text[: spans[0][0]], text[spans[0][1] : spans[1][0]], text[spans[-1][1] :]
     files = []
     for task in dict.fromkeys(tasks):
-        places = tuple(place for place, other in enumerate(tasks) if other == task)
+        places = tuple(place for place, task_here in enumerate(tasks) if task_here == task)
         own = opening + comma.join(text[slice(*spans[place])] for place in places) + closing
         files.append(replace(parse_file(own, path), merged_at=places))
     return files
@@ -137,17 +139,19 @@ def write_back(file: PosterFile, changes: Mapping[int, Mapping[str, Any]]) -> No
         file.edited(changes).write(file.path)
         return
     text = _read(file.path)
-    edited = _edited(text, tuple(_spans(text)), {file.merged_at[number]: fields for number, fields in changes.items()})
+    edited = _edit_text(
+        text, tuple(_spans(text)), {file.merged_at[number]: fields for number, fields in changes.items()}
+    )
     with whole_file(file.path) as out:
         out.write(edited.encode("utf-8", "surrogatepass"))
 
 
 def new_file(task: PosterTask, records: Sequence[Record]) -> PosterFile:
-    """A file made here, in the hand of the public ones; BadValue where a record would not be read."""
+    """A file made here, in the style of the public files; BadValue where a record would not be read."""
     text = json.dumps(list(records), ensure_ascii=False, indent=4, allow_nan=False)
-    made = parse_file(text, Path(task.place))
-    made.items  # noqa: B018 - reads every record
-    return made
+    file = parse_file(text, Path(task.place))
+    file.items  # noqa: B018 - reads every record
+    return file
 
 
 def open_run_file(file: PosterFile, place: Path, *, added: Sequence[str], same: Sequence[str]) -> PosterFile:
@@ -191,10 +195,10 @@ def _fullest(files: Sequence[PosterFile]) -> PosterFile | None:
     """The file to take where a merged list repeats others: the one with answers. None where they contradict."""
     if len(files) < 2:
         return files[0] if files else None
-    asked = [sorted(str([record.get(key) for key in _QUESTION]) for record in file.records) for file in files]
+    questions = [sorted(str([record.get(key) for key in _QUESTION]) for record in file.records) for file in files]
     full = [file for file in files if any(record.keys() & _ANSWERED for record in file.records)]
     alone = [file for file in files if not file.merged_at]
-    if any(other != asked[0] for other in asked) or len(full) > 1 or len(alone) > 1:
+    if any(question_list != questions[0] for question_list in questions) or len(full) > 1 or len(alone) > 1:
         return None
     return (full or alone or files)[0]
 
@@ -231,11 +235,11 @@ def _files(place: Path) -> list[Path]:
     if not place.is_dir():
         return [place]
     folders = [place, *(place / name for name in FOLDERS.values())]
-    held = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
-    found = [path for path in held if path.name not in (CARD, JUDGES) and not _is_object(path)]
-    if not found:
+    paths = [path for folder in folders if folder.is_dir() for path in sorted(folder.glob("*.json"))]
+    lists = [path for path in paths if path.name not in (CARD, JUDGES) and not _is_object(path)]
+    if not lists:
         raise BadFile("a folder with the public JSON files is needed", found="none", where=str(place))
-    return found
+    return lists
 
 
 def _is_object(path: Path) -> bool:
@@ -269,26 +273,30 @@ def _parse(text: str, path: Path) -> tuple[tuple[tuple[int, int], ...], tuple[Re
     return spans, records, tasks
 
 
-def _edited(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
-    """The text with fields of some of its records set, in its own hand."""
-    hand = _hand(text, spans)
-    edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, hand)]
+def _edit_text(text: str, spans: Sequence[tuple[int, int]], changes: Mapping[int, Mapping[str, Any]]) -> str:
+    """The text with fields of some of its records set, in the style of the file."""
+    members = list(_members(text, spans[0][0]))
+    first, second = members[0], members[1]  # a record has several fields: it was read
+    style = _FileStyle(
+        text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
+    )
+    edits = [edit for number, fields in changes.items() for edit in _edits(text, spans[number][0], fields, style)]
     for start, end, new in sorted(edits, reverse=True):
         text = text[:start] + new + text[end:]
     return text
 
 
-def _edits(text: str, start: int, fields: Mapping[str, Any], hand: _FileStyle) -> Iterator[tuple[int, int, str]]:
+def _edits(text: str, start: int, fields: Mapping[str, Any], style: _FileStyle) -> Iterator[tuple[int, int, str]]:
     members = list(_members(text, start))
     added = ""
     for key, value in fields.items():
-        held = next((member for member in reversed(members) if member.key == key), None)
-        if held is not None and value is None:
-            yield _cut(members, held)
-        elif held is not None:
-            yield held.start, held.end, hand.value(value)
+        existing = next((member for member in reversed(members) if member.key == key), None)
+        if existing is not None and value is None:
+            yield _cut(members, existing)
+        elif existing is not None:
+            yield existing.start, existing.end, style.value(value)
         elif value is not None:
-            added += hand.member(key, value)
+            added += style.member(key, value)
     if added:
         yield members[-1].end, members[-1].end, added
 
@@ -323,20 +331,12 @@ def _members(text: str, start: int) -> Iterator[_Member]:
         at = _skip(text, at + 1) if text[at] == "," else at
 
 
-def _cut(members: Sequence[_Member], found: _Member) -> tuple[int, int, str]:
+def _cut(members: Sequence[_Member], member: _Member) -> tuple[int, int, str]:
     """The edit that takes a field away together with one of the commas beside it."""
-    at = members.index(found)
+    at = members.index(member)
     if at > 0:
-        return members[at - 1].end, found.end, ""
-    return found.key_start, members[1].key_start if len(members) > 1 else found.end, ""
-
-
-def _hand(text: str, spans: Sequence[tuple[int, int]]) -> _FileStyle:
-    members = list(_members(text, spans[0][0]))
-    first, second = members[0], members[1]  # a record has several fields: it was read
-    return _FileStyle(
-        text[first.end : second.key_start], text[first.key_end : first.start], text.isascii() and "\\u" in text
-    )
+        return members[at - 1].end, member.end, ""
+    return member.key_start, members[1].key_start if len(members) > 1 else member.end, ""
 
 
 def _plain(value: Any) -> bool:
@@ -354,9 +354,7 @@ def _skip(text: str, at: int) -> int:
     return gap.end()
 
 
-# --------------------------------------------------------------------------------------------------
-# Whose answers a folder holds, and who judged them: OUT/run.json and OUT/judges.json, read by the scoring.
-# --------------------------------------------------------------------------------------------------
+# -- cards of runs and judges ------------------------------------------------------------------------------------------
 
 POSTERS = "posters"
 """The study with a generator's pictures, inside its folder."""
@@ -375,9 +373,9 @@ class RunCard(Noun):
     """Whether the picture stood before the question; the released runner puts it behind."""
 
     def __str__(self) -> str:
-        shown = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
+        size = "" if self.shown_pixels is None else f", pictures of at most {self.shown_pixels:,} pixels"
         order = "picture first" if self.picture_first else "text first"
-        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{shown}, {order})"
+        return f"{self.contestant} ({self.signature}, boxes {self.boxes}{size}, {order})"
 
 
 def claim_folder(out: Path, card: RunCard) -> None:
@@ -411,7 +409,7 @@ class JudgeCard(Noun):
 
 
 def read_judges(out: Path) -> tuple[JudgeCard, ...]:
-    """Who judged in a folder; nobody where it does not say."""
+    """Who judged in a folder; empty if it does not say."""
     place = out / JUDGES
     if not place.is_file():
         return ()
@@ -421,14 +419,14 @@ def read_judges(out: Path) -> tuple[JudgeCard, ...]:
 
 
 def record_judge(out: Path, judge: str, signature: str, verdicts: int, protocol: str = "salon") -> None:
-    """Write down that a judge gave so many verdicts in `out`, asked by a protocol."""
+    """Add the verdicts that a judge gave in `out` under a protocol."""
     if not verdicts:
         return
-    known = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
-    asked = (judge, signature, protocol)
-    known[asked] = known.get(asked, 0) + verdicts
+    verdicts_by_judge = {(card.judge, card.signature, card.protocol): card.verdicts for card in read_judges(out)}
+    key = (judge, signature, protocol)
+    verdicts_by_judge[key] = verdicts_by_judge.get(key, 0) + verdicts
     cards = [
         JudgeCard(judge=name, signature=method, verdicts=n, protocol=words).record()
-        for (name, method, words), n in known.items()
+        for (name, method, words), n in verdicts_by_judge.items()
     ]
     write_json(out / JUDGES, cards)

@@ -18,9 +18,8 @@ from typing import Any
 from pydantic import Field
 
 from salon.bench.posters.files import POSTERS, PosterFile, RunCard, claim_folder, open_run_file
-from salon.bench.posters.item import PosterItem
 from salon.errors import BadValue
-from salon.generate.record import GenerateReport, GenerateSettings, Generation, item_id, read_generations
+from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
 from salon.generate.registry import CallTerms, make_generator
 from salon.generate.run import GenerationCallback, generate_items
 from salon.study import Generator, Prompt
@@ -53,7 +52,7 @@ def generate_named(
     watch: GenerationCallback | None = None,
 ) -> PosterGenerationReport:  # fmt: skip
     """The generator that the command line names, over the prompts of these files."""
-    generator = make_generator(name, [prompt for _, _, prompt in _prompts(_asking(files))], terms)
+    generator = make_generator(name, [prompt for _, _, prompt in _prompts(_generation_files(files))], terms)
     return generate_files(files, generator, out, settings, watch=watch)
 
 
@@ -66,35 +65,18 @@ def generate_files(
     watch: GenerationCallback | None = None,
 ) -> PosterGenerationReport:
     """Every poster that these files ask for and that is not in `out` yet, and the files that lead to them."""
-    asking = _asking(files)
+    asking = _generation_files(files)
     started = [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in asking]
-    told = f"{generator.signature.method}|seed:{settings.seed}|size:{settings.size or 'own'}"
-    claim_folder(out, RunCard(contestant=generator.name, signature=told))
+    signature = f"{generator.signature.method}|seed:{settings.seed}|size:{settings.size or 'own'}"
+    claim_folder(out, RunCard(contestant=generator.name, signature=signature))
     prompts = list(_prompts(asking))
     try:
         report = generate_items([prompt for _, _, prompt in prompts], [generator], settings, out / POSTERS, watch)
     finally:  # whatever ended the run, the files lead to what is there
-        known = read_generations(out / POSTERS)[0] if (out / POSTERS).is_dir() else {}
+        generations = read_generations(out / POSTERS)[0] if (out / POSTERS).is_dir() else {}
         ids = {(task, number): item_id(p.id, generator.name, settings.seed) for task, number, p in prompts}
         for bare, there in zip(asking, started):
-            _led(bare, there, ids, known, out).write(out / bare.task.place)
-    return _told(report, files, asking, out)
-
-
-def _asking(files: Sequence[PosterFile]) -> list[PosterFile]:
-    found = [file for file in files if file.task.side == "generation"]
-    if not found:
-        raise BadValue(
-            "files that ask for posters are needed", found=", ".join(file.task.name for file in files) or "none",
-            remedy="gen_dense, gen_font, gen_style, gen_composition or gen_intention: of PosterIQ, or from "
-            "salon bench posters make",
-        )  # fmt: skip
-    return found
-
-
-def _told(
-    report: GenerateReport, files: Sequence[PosterFile], asking: Sequence[PosterFile], out: Path
-) -> PosterGenerationReport:
+            _link_posters(bare, there, ids, generations, out).write(out / bare.task.place)
     (part,) = report.generators
     return PosterGenerationReport(
         generator=part.generator,
@@ -111,33 +93,43 @@ def _told(
     )
 
 
+def _generation_files(files: Sequence[PosterFile]) -> list[PosterFile]:
+    generation_files = [file for file in files if file.task.side == "generation"]
+    if not generation_files:
+        raise BadValue(
+            "files that ask for posters are needed", found=", ".join(file.task.name for file in files) or "none",
+            remedy="gen_dense, gen_font, gen_style, gen_composition or gen_intention: of PosterIQ, or from "
+            "salon bench posters make",
+        )  # fmt: skip
+    return generation_files
+
+
 # -- prompts and where their posters are -------------------------------------------------------------------------------
 
 
 def _prompts(files: Sequence[PosterFile]) -> Iterator[tuple[str, int, Prompt]]:
     """Task, number in its file, and the prompt as generators get it: the record's words and nothing else."""
     for file in files:
-        seen: set[str] = set()
+        names: set[str] = set()
         for item in file.items:
-            name = _id(file, item)
-            name = name if name not in seen else f"{name}-{item.number}"
-            seen.add(name)
+            stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
+            name = stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
+            name = name if name not in names else f"{name}-{item.number}"
+            names.add(name)
             yield file.task.name, item.number, Prompt(id=name, text=item.prompt, category="posters")
 
 
-def _id(file: PosterFile, item: PosterItem) -> str:
-    """The record's name, with that of its task: names of two files may be the same."""
-    stem = PurePosixPath(item.name.replace("\\", "/")).stem or str(item.number)
-    return stem if stem.startswith(file.task.name) else f"{file.task.name}-{stem}"
-
-
-def _led(
-    bare: PosterFile, there: PosterFile, ids: Mapping[tuple[str, int], str], known: Mapping[str, Generation], out: Path
+def _link_posters(
+    bare: PosterFile,
+    there: PosterFile,
+    ids: Mapping[tuple[str, int], str],
+    generations: Mapping[str, Generation],
+    out: Path,
 ) -> PosterFile:
     """The file with `path` leading to each poster; verdicts on another picture are taken away."""
     changes: dict[int, dict[str, Any]] = {}
     for item in bare.items:
-        line = known.get(ids[bare.task.name, item.number])
+        line = generations.get(ids[bare.task.name, item.number])
         stored = line is not None and line.is_stored(out / POSTERS)
         fields: dict[str, Any] = {
             "path": f"{POSTERS}/{line.image}" if line is not None and stored else item.path,

@@ -1,7 +1,7 @@
-"""A record of a public file as an item of its task: the truth in one form for each kind of answer, whatever the file's.
+"""A record of a public file as an item of its task, with its truth in one form for each kind of answer.
 
-Truths are held differently from file to file: under gt or another field, alone or in a list, as a list or as text that
-looks like one. Here they become one of
+Files hold truths differently: under gt or another field, alone or in a list, as a list or as text that looks like one.
+Here a truth becomes one of
 
     text str · texts, lines, effects, points tuple of str · letter, label one of the options · rating float
     boxes, layout tuple of (x1, y1, x2, y2) as shares of the picture · patches frozenset of int · attributes None
@@ -59,11 +59,14 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
         if not isinstance(record.get(key), str):
             raise _bad(f"text under {key!r}", record.get(key), where)
     size = _size(record.get("size"), where) if task.answer in ("boxes", "layout") else None
+    subtask = record.get("subtask")
+    if subtask is not None and not isinstance(subtask, str | int | float):
+        raise _bad("a subtask that is a word or a number", subtask, where)
     return PosterItem(
         number=number,
         task=task,
         string=record["task"],
-        subtask=_subtask(record.get("subtask"), where),
+        subtask=subtask,
         name=record["name"],
         path=record["path"],
         prompt=record["prompt"],
@@ -79,7 +82,7 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
 def texts_in(value: Any) -> tuple[str, ...]:
     """Texts however they are held: a list (of lists), text that looks like a list, or one text."""
     if isinstance(value, str):
-        value = _unpacked(value)
+        value = _parse_list(value)
     if isinstance(value, str):
         return (value,)
     if isinstance(value, list | tuple):
@@ -87,16 +90,16 @@ def texts_in(value: Any) -> tuple[str, ...]:
     return () if value is None else (str(value),)
 
 
-def _unpacked(text: str) -> Any:
+def _parse_list(text: str) -> Any:
     """A list that was written as text, as JSON or as Python; the text itself where it is none."""
     if text.lstrip()[:1] != "[":
         return text
     for read in (json.loads, ast.literal_eval):
         try:
-            found = read(text.strip())
+            parsed = read(text.strip())
         except (ValueError, SyntaxError, RecursionError, MemoryError):
             continue
-        return found if isinstance(found, list) else text
+        return parsed if isinstance(parsed, list) else text
     return text
 
 
@@ -110,7 +113,18 @@ def _truth(task: PosterTask, record: Mapping[str, Any], size: tuple[int, int] | 
     if value is None:
         raise _bad(f"the truth of {task.title} under {' or '.join(task.truth)}", None, where)
     if size is not None:
-        return _boxes(value, size, where)
+        if not isinstance(value, list) or not value:
+            raise _bad("a list of boxes", value, where)
+        width, height = size
+        boxes: list[Box] = []
+        for box in value:
+            if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
+                raise _bad("boxes of four numbers, in pixels", box, where)
+            x1, y1, x2, y2 = box
+            if x2 <= x1 or y2 <= y1:
+                raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
+            boxes.append((x1 / width, y1 / height, x2 / width, y2 / height))
+        return tuple(boxes)
     if task.answer in ("letter", "label"):
         return _option(task, value, where)
     return _READERS[task.answer](value, where)
@@ -123,10 +137,10 @@ def _text(value: Any, where: str) -> str:
 
 
 def _texts(value: Any, where: str) -> tuple[str, ...]:
-    found = texts_in(value)
-    if not any(text.strip() for text in found):
+    texts = texts_in(value)
+    if not any(text.strip() for text in texts):
         raise _bad("a list of texts", value, where)
-    return found
+    return texts
 
 
 def _lines(value: Any, where: str) -> tuple[str, ...]:
@@ -143,24 +157,9 @@ def _option(task: PosterTask, value: Any, where: str) -> str:
     return ways[fold_label(value)]
 
 
-def _boxes(value: Any, size: tuple[int, int], where: str) -> tuple[Box, ...]:
-    if not isinstance(value, list) or not value:
-        raise _bad("a list of boxes", value, where)
-    width, height = size
-    found: list[Box] = []
-    for box in value:
-        if not isinstance(box, list) or len(box) != 4 or not all(_is_number(number) for number in box):
-            raise _bad("boxes of four numbers, in pixels", box, where)
-        x1, y1, x2, y2 = box
-        if x2 <= x1 or y2 <= y1:
-            raise _bad("boxes with x1 < x2 and y1 < y2", box, where)
-        found.append((x1 / width, y1 / height, x2 / width, y2 / height))
-    return tuple(found)
-
-
 def _patches(value: Any, where: str) -> frozenset[int]:
     ids = value if isinstance(value, list) else []
-    if not ids or not all(isinstance(one, int) and 0 <= one < GRID * GRID for one in ids):
+    if not ids or not all(isinstance(patch, int) and 0 <= patch < GRID * GRID for patch in ids):
         raise _bad(f"ids of patches from 0 to {GRID * GRID - 1}", value, where)
     return frozenset(ids)
 
@@ -181,15 +180,9 @@ _READERS: dict[str, Callable[[Any, str], Any]] = {
 
 
 def _size(value: Any, where: str) -> tuple[int, int]:
-    if not (isinstance(value, list) and len(value) == 2 and all(_is_number(one) and one > 0 for one in value)):
+    if not (isinstance(value, list) and len(value) == 2 and all(_is_number(side) and side > 0 for side in value)):
         raise _bad("the size of the picture, [width, height]", value, where)
     return value[0], value[1]
-
-
-def _subtask(value: Any, where: str) -> str | int | float | None:
-    if value is not None and not isinstance(value, str | int | float):
-        raise _bad("a subtask that is a word or a number", value, where)
-    return value
 
 
 def response_text(value: Any) -> str | None:
@@ -206,34 +199,32 @@ def response_text(value: Any) -> str | None:
 def _judge(value: Any) -> tuple[str, ...] | None:
     if value is None:
         return None
-    said = value if isinstance(value, list) else [value]
-    return tuple("" if one is None else str(response_text(one)) for one in said)
+    replies = value if isinstance(value, list) else [value]
+    return tuple("" if reply is None else str(response_text(reply)) for reply in replies)
 
 
 def _difficulty(value: Any, where: str) -> dict[str, float]:
     if value is None:
         return {}
-    if not isinstance(value, dict) or not all(_is_number(one) for one in value.values()):
+    if not isinstance(value, dict) or not all(_is_number(number) for number in value.values()):
         raise _bad("numbers by name under 'difficulty'", value, where)
-    return {name: float(one) for name, one in value.items()}
+    return {name: float(number) for name, number in value.items()}
 
 
 def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value)
 
 
-def _bad(needed: str, found: Any, where: str) -> BadValue:
+def _bad(needed: str, value: Any, where: str) -> BadValue:
     return BadValue(
         f"{needed} is needed",
-        found="nothing" if found is None else repr(found),
+        found="nothing" if value is None else repr(value),
         where=where,
         remedy="files of another version of the benchmark are not read",
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Boxes against boxes, all as shares of the picture: overlap, distance of centers, ratio of areas, assignment.
-# --------------------------------------------------------------------------------------------------
+# -- boxes, as shares of the picture -----------------------------------------------------------------------------------
 
 FARTHEST = math.sqrt(2)
 """The largest distance of two centers: what a missing box counts as."""
@@ -249,32 +240,32 @@ def box_center(box: Box) -> tuple[float, float]:
     return (box[0] + box[2]) / 2, (box[1] + box[3]) / 2
 
 
-def iou(one: Box, other: Box) -> float:
+def iou(first: Box, second: Box) -> float:
     """Area of the intersection over that of the union."""
-    width = min(one[2], other[2]) - max(one[0], other[0])
-    height = min(one[3], other[3]) - max(one[1], other[1])
+    width = min(first[2], second[2]) - max(first[0], second[0])
+    height = min(first[3], second[3]) - max(first[1], second[1])
     if width <= 0 or height <= 0:
         return 0.0
     both = width * height
-    return both / (box_area(one) + box_area(other) - both)
+    return both / (box_area(first) + box_area(second) - both)
 
 
-def center_distance(one: tuple[float, float], other: tuple[float, float]) -> float:
+def center_distance(first: tuple[float, float], second: tuple[float, float]) -> float:
     """Between two centers, in shares of the picture's sides."""
-    return math.hypot(one[0] - other[0], one[1] - other[1])
+    return math.hypot(first[0] - second[0], first[1] - second[1])
 
 
-def area_ratio(one: Box, other: Box) -> float:
+def area_ratio(first: Box, second: Box) -> float:
     """The smaller area over the larger."""
-    small, large = sorted((box_area(one), box_area(other)))
+    small, large = sorted((box_area(first), box_area(second)))
     return small / large
 
 
-def assigned_iou(truth: Sequence[Box], given: Sequence[Box | None]) -> float:
+def assigned_iou(truth: Sequence[Box], answered: Sequence[Box | None]) -> float:
     """Mean IoU of the true boxes under the one-to-one assignment of given boxes that makes it largest."""
-    boxes = [box for box in given if box is not None]
+    boxes = [box for box in answered if box is not None]
     if not boxes:
         return 0.0
-    table = np.array([[iou(one, other) for other in boxes] for one in truth])
+    table = np.array([[iou(true_box, answered_box) for answered_box in boxes] for true_box in truth])
     rows, columns = linear_sum_assignment(table, maximize=True)
     return float(table[rows, columns].sum()) / len(truth)

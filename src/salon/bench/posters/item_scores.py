@@ -1,6 +1,6 @@
-"""What each single answer is worth, 0 to 1 (a center bias: 0 to √2). What is missing or unread is worth nothing.
+"""What each single answer is worth, 0 to 1 (a center bias: 0 to √2). Missing and unread answers are worth nothing.
 
-`blind` is what an answer given without looking gets: 1/k of k options; m/48 for m effects of 48, whatever number of
+`blind` is the worth of an answer given without looking: 1/k of k options; m/48 for m effects of 48, whatever number of
 effects is named; the whole picture as every box; every patch of the grid.
 """
 
@@ -8,9 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from typing import Any
 
-from salon.bench.posters import item as boxes
 from salon.bench.posters.answers_choice import read_label, read_letter
 from salon.bench.posters.answers_lists import prompt_menu, read_attributes, read_effects, read_style, read_yes
 from salon.bench.posters.answers_numbers import BoxAnswer, Convention, read_boxes, read_patches, read_rating
@@ -27,7 +26,18 @@ from salon.bench.posters.answers_text import (
     visible_text,
 )
 from salon.bench.posters.files import PosterFile
-from salon.bench.posters.item import Box, PosterItem
+from salon.bench.posters.item import (
+    FARTHEST,
+    Box,
+    PosterItem,
+    area_ratio,
+    assigned_iou,
+    box_area,
+    box_center,
+    center_distance,
+    iou,
+)
+from salon.bench.posters.results import PointCase
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, fold_label
 from salon.errors import BadValue
 from salon.store.pictures import size_within
@@ -54,7 +64,7 @@ class ItemScore:
 def score_item(
     item: PosterItem, convention: Convention, *, shown_pixels: int | None = None, picture: bool | None = None
 ) -> ItemScore:
-    """The worth of one answer; `picture` says whether a generated poster is there, None that nobody looked."""
+    """The worth of one answer; `picture` says whether a generated poster is there, None that this is unknown."""
     if item.task.side == "generation":
         return _score_made(item, picture)
     answer = read_answer(item, convention, shown_pixels)
@@ -79,17 +89,17 @@ def _text(item: PosterItem, value: str | None) -> Worth:
 
 def _texts(item: PosterItem, value: Sequence[str] | None) -> Worth:
     exact = is_exact(item.prompt)
-    wanted = [text for text in item.truth if (visible_text if exact else letters_only)(text)]
-    if not wanted:  # a poster with nothing but marks asks for none
+    texts = [text for text in item.truth if (visible_text if exact else letters_only)(text)]
+    if not texts:  # a poster with nothing but marks asks for none
         return {}, {}
-    return {"share": _mean(match_texts(wanted, value or (), exact=exact))}, {"share": 0.0}
+    return {"share": _mean(match_texts(texts, value or (), exact=exact))}, {"share": 0.0}
 
 
 def _lines(item: PosterItem, value: Sequence[str] | None) -> Worth:
     key = visible_text if is_exact(item.prompt) else letters_only
     run = key("".join(value or ()))
-    wanted = text_units(item.truth, key) or text_units(item.truth)
-    return {"wr": _mean([unit in run for unit in wanted])}, {"wr": 0.0}
+    line_units = text_units(item.truth, key) or text_units(item.truth)
+    return {"wr": _mean([unit in run for unit in line_units])}, {"wr": 0.0}
 
 
 def _choice(item: PosterItem, value: str | None) -> Worth:
@@ -97,49 +107,51 @@ def _choice(item: PosterItem, value: str | None) -> Worth:
 
 
 def _effects(item: PosterItem, value: tuple[str | None, frozenset[str]] | None) -> Worth:
-    color, named = value or (None, frozenset())
-    true_color, *effects = (fold_label(one) for one in item.truth)
+    color, named_effects = value or (None, frozenset())
+    true_color, *effects = (fold_label(label) for label in item.truth)
     worth = {"color": float(color is not None and fold_label(color) == true_color)}
     blind = {"color": 1 / len(item.task.options)}
-    wanted = set(effects)
-    if wanted:  # a poster without effects asks for none
-        worth["effect"] = len(wanted & named) / max(len(wanted), len(named))
-        blind["effect"] = len(wanted) / (item.task.metric("effect").k or 1)
+    true_effects = set(effects)
+    if true_effects:  # a poster without effects asks for none
+        worth["effect"] = len(true_effects & named_effects) / max(len(true_effects), len(named_effects))
+        blind["effect"] = len(true_effects) / (item.task.metric("effect").k or 1)
     return worth, blind
 
 
 def _boxes(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
-    given = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
-    overlaps = [0.0 if box is None else boxes.iou(one, box) for one, box in zip(truth, given)]
-    areas = [boxes.box_area(box) for box in truth]
-    worth = {"top1": overlaps[0], "top3": _mean(overlaps[:3]), "mean": _mean(overlaps), "recall": _recall(truth, given)}
-    worth["assigned"] = boxes.assigned_iou(truth, given)
+    answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
+    overlaps = [0.0 if box is None else iou(true_box, box) for true_box, box in zip(truth, answered)]
+    areas = [box_area(box) for box in truth]
+    worth = {
+        "top1": overlaps[0],
+        "top3": _mean(overlaps[:3]),
+        "mean": _mean(overlaps),
+        "recall": _recall(truth, answered),
+    }
+    worth["assigned"] = assigned_iou(truth, answered)
     blind = {"top1": areas[0], "top3": _mean(areas[:3]), "mean": _mean(areas), "assigned": _mean(areas), "recall": 1.0}
     return worth, blind
 
 
 def _layout(item: PosterItem, value: BoxAnswer | None) -> Worth:
     truth: tuple[Box, ...] = item.truth
-    given = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
-    pairs = list(zip(truth, given))
-    bias = [
-        boxes.FARTHEST if g is None else boxes.center_distance(boxes.box_center(t), boxes.box_center(g))
-        for t, g in pairs
-    ]
-    area = [0.0 if g is None else boxes.area_ratio(t, g) for t, g in pairs]
-    worth = {"bias": _mean(bias), "area": _mean(area), "recall": _recall(truth, given)}
+    answered = value.placed(item.texts, len(truth)) if value else [None] * len(truth)
+    pairs = list(zip(truth, answered))
+    bias = [FARTHEST if g is None else center_distance(box_center(t), box_center(g)) for t, g in pairs]
+    area = [0.0 if g is None else area_ratio(t, g) for t, g in pairs]
+    worth = {"bias": _mean(bias), "area": _mean(area), "recall": _recall(truth, answered)}
     return worth, {"recall": 1.0}  # no layout is the right one: what a blind one gets is not known
 
 
-def _recall(truth: Sequence[Box], given: Sequence[Box | None]) -> float:
-    return sum(box is not None for box in given) / len(truth)
+def _recall(truth: Sequence[Box], answered: Sequence[Box | None]) -> float:
+    return sum(box is not None for box in answered) / len(truth)
 
 
 def _patches(item: PosterItem, value: frozenset[int] | None) -> Worth:
     truth: frozenset[int] = item.truth
-    named = value or frozenset()
-    worth = {"iou": len(truth & named) / len(truth | named), "match": float(len(named) == len(truth))}
+    answered = value or frozenset()
+    worth = {"iou": len(truth & answered) / len(truth | answered), "match": float(len(answered) == len(truth))}
     return worth, {"iou": len(truth) / GRID**2, "match": 1.0}
 
 
@@ -160,10 +172,10 @@ def _score_points(item: PosterItem, answer: ReadAnswer | UnreadAnswer) -> ItemSc
     """Points that a judge finds covered; a verdict that is owed counts as not covered, and is counted."""
     if isinstance(answer, UnreadAnswer):
         return ItemScore(item, answer, {"share": 0.0, "strict": 0.0})
-    said = (*(item.judge or ()), *[""] * len(item.truth))[: len(item.truth)]
-    verdicts = [read_yes(text) for text in said]
-    covered = [isinstance(one, ReadAnswer) and one.value for one in verdicts]
-    owed = [isinstance(one, UnreadAnswer) for one in verdicts]
+    replies = (*(item.judge or ()), *[""] * len(item.truth))[: len(item.truth)]
+    verdicts = [read_yes(text) for text in replies]
+    covered = [isinstance(verdict, ReadAnswer) and verdict.value for verdict in verdicts]
+    owed = [isinstance(verdict, UnreadAnswer) for verdict in verdicts]
     best = [yes or open for yes, open in zip(covered, owed)]
     return ItemScore(item, answer, _points(covered), at_best=_points(best) if any(owed) else {}, owed=sum(owed))
 
@@ -173,7 +185,7 @@ def _points(covered: Sequence[bool]) -> dict[str, float]:
 
 
 def _score_made(item: PosterItem, picture: bool | None) -> ItemScore:
-    """A poster that a generator made; one that is not there fails everything."""
+    """A poster that a generator made; a missing poster fails everything."""
     nothing = dict.fromkeys((metric.id for metric in item.task.metrics), 0.0)
     if picture is False or (picture is None and item.judge is None):
         return ItemScore(item, NO_PICTURE, nothing)
@@ -194,9 +206,7 @@ def _mean(values: Sequence[float | bool]) -> float:
     return sum(values) / len(values)
 
 
-# --------------------------------------------------------------------------------------------------
-# The answer of an item, read by the parser of its kind. The last statement binds; nothing is guessed.
-# --------------------------------------------------------------------------------------------------
+# -- reading the answer of an item -------------------------------------------------------------------------------------
 
 __all__ = ["ReadAnswer", "UnreadAnswer", "read_answer"]
 
@@ -221,8 +231,8 @@ def read_answer(
             return read_effects(item.response, prompt_menu(item.prompt))
         case "boxes" | "layout":
             size = item.size or (1, 1)
-            shown = size if shown_pixels is None else size_within(*size, shown_pixels)
-            return read_boxes(item.response, boxes, shown)
+            shown_size = size if shown_pixels is None else size_within(*size, shown_pixels)
+            return read_boxes(item.response, boxes, shown_size)
         case "patches":
             return read_patches(item.response)
         case "rating":
@@ -231,25 +241,10 @@ def read_answer(
     return text if isinstance(text, UnreadAnswer) else ReadAnswer(text)
 
 
-# --------------------------------------------------------------------------------------------------
-# Key points of a poster: what is asked, how it can be measured, what was said of it, and by whom beside.
-# --------------------------------------------------------------------------------------------------
+# -- key points of a poster: rules, verdicts, oracle -------------------------------------------------------------------
 
 ONLY_EYES = "eyes"
 """The kind of a point that nothing but looking can answer."""
-
-
-class PointVerdict(NamedTuple):
-    """One key point of one poster."""
-
-    text: str
-    kind: str
-    """The kind of its rule; `eyes` where it has none."""
-    holds: bool | None
-    """None where the verdict is owed."""
-    why: str
-    oracle: bool | None
-    """What the record of how the poster was drawn says; None where it says nothing."""
 
 
 def point_rules(file: PosterFile, item: PosterItem) -> tuple[Mapping[str, Any] | None, ...]:
@@ -266,36 +261,44 @@ def point_rules(file: PosterFile, item: PosterItem) -> tuple[Mapping[str, Any] |
     return tuple(rules)
 
 
-def _is_rule(one: Any) -> bool:
-    return one is None or (isinstance(one, dict) and isinstance(one.get("kind"), str))
+def _is_rule(value: Any) -> bool:
+    return value is None or (isinstance(value, dict) and isinstance(value.get("kind"), str))
 
 
 def field_texts(file: PosterFile, item: PosterItem, field: str, n: int) -> list[str]:
     """The entries of a field that says something of each of n points; empty where there is nothing."""
-    held = file.records[item.number].get(field)
-    texts = [held] if isinstance(held, str) else held if isinstance(held, list) else []
+    value = file.records[item.number].get(field)
+    texts = [value] if isinstance(value, str) else value if isinstance(value, list) else []
     return [str(text or "") for text in (*texts, *[""] * n)][:n]
 
 
-def point_verdicts(file: PosterFile, item: PosterItem) -> list[PointVerdict]:
+def point_verdicts(file: PosterFile, item: PosterItem) -> list[PointCase]:
     """The points of an item with what is known of them."""
     n = len(item.truth)
-    judged, whys, oracle = (field_texts(file, item, field, n) for field in ("judge", "why", "oracle"))
+    verdicts, whys, oracle = (field_texts(file, item, field, n) for field in ("judge", "why", "oracle"))
     return [
-        PointVerdict(text, ONLY_EYES if rule is None else rule["kind"], yes_or_none(said), why, yes_or_none(other))
-        for text, rule, said, why, other in zip(item.truth, point_rules(file, item), judged, whys, oracle, strict=True)
+        PointCase(
+            text=text,
+            kind=ONLY_EYES if rule is None else rule["kind"],
+            holds=yes_or_none(verdict),
+            why=why,
+            oracle=yes_or_none(oracle_verdict),
+        )
+        for text, rule, verdict, why, oracle_verdict in zip(
+            item.truth, point_rules(file, item), verdicts, whys, oracle, strict=True
+        )
     ]
 
 
-def yes_or_none(said: str) -> bool | None:
+def yes_or_none(reply: str) -> bool | None:
     """What a verdict says; None where it says neither."""
-    read = read_yes(said)
+    read = read_yes(reply)
     return bool(read.value) if isinstance(read, ReadAnswer) else None
 
 
 def with_oracle(file: PosterFile) -> PosterFile | None:
     """The file as if the oracle had judged it; None where it was not asked."""
-    said = {item.number: file.records[item.number].get("oracle") for item in file.items}
-    if not any(said.values()):
+    verdicts = {item.number: file.records[item.number].get("oracle") for item in file.items}
+    if not any(verdicts.values()):
         return None
-    return file.edited({number: {"judge": held} for number, held in said.items()})
+    return file.edited({number: {"judge": verdict} for number, verdict in verdicts.items()})

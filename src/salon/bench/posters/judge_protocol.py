@@ -1,8 +1,12 @@
-"""How a judge is asked about judged tasks: in Salon's words, or in those of the released code.
+"""The questions to a judge: in Salon's words or in those of the released code, and which of them a contestant got.
 
-The released prompts are not Salon's to copy. They are read from the released files themselves, which the user names:
-`und_metric.py`, `gen_metric.py`, or the folder they stand in. The files are parsed, never run. A prompt is a text in
-pieces, with places for the answer and the point; its SHA-256 tells whether it is the released one.
+The released prompts are not Salon's to copy. They are read from the released files, which the user names:
+`und_metric.py`, `gen_metric.py`, or their folder. The files are parsed, never run. A prompt is a text in pieces, with
+places for the answer and the point; its SHA-256 tells whether it is the released one.
+
+A judge that is asked in other words gives other verdicts. So contestants are ranked on judged tasks only if one
+protocol was used for all of them. Tasks without verdicts, and the verdicts of reference contestants, have no protocol
+and differ from none.
 """
 
 from __future__ import annotations
@@ -64,7 +68,7 @@ class JudgeProtocol:
 
 
 def read_protocol(place: Path) -> JudgeProtocol:
-    """The released prompts in the file or folder at `place`; BadFile where they are others, or none."""
+    """The released prompts in the file or folder at `place`; BadFile if there are none, or other ones."""
     files = [place / name for name in FILES if (place / name).is_file()] if place.is_dir() else [place]
     prompts: dict[str, tuple[str, ...]] = {}
     for file in files:
@@ -99,7 +103,9 @@ def _prompts(file: Path) -> dict[str, tuple[str, ...]]:
     except (OSError, SyntaxError, ValueError, RecursionError, MemoryError) as error:
         raise BadFile("a readable Python file of the release is needed", found=error, where=str(file)) from None
     functions = [node for node in tree.body if isinstance(node, ast.FunctionDef)]
-    asks = next((ask for one in functions if one.name == "process_item_list" for ask in _asked(one)), None)
+    asks = next(
+        (ask for candidate in functions if candidate.name == "process_item_list" for ask in _asked(candidate)), None
+    )
     prompts: dict[str, tuple[str, ...]] = {}
     for function in functions:
         template = _template(function) if function.name in _FUNCTIONS else None
@@ -142,13 +148,7 @@ def _pieces(expression: ast.expr, template: str) -> tuple[str, ...]:
     return (ANSWER,)
 
 
-# --------------------------------------------------------------------------------------------------
-# By whose words contestants were judged, and whether their judged tasks can be held against each other.
-#
-# A judge that is asked in other words gives other verdicts. So contestants are ranked on judged tasks only where one
-# protocol was used for all of them. Tasks without verdicts, and verdicts that a reference contestant brings along, are
-# by no protocol and differ from none.
-# --------------------------------------------------------------------------------------------------
+# -- which protocol a contestant was judged by -------------------------------------------------------------------------
 
 Protocol = Literal["released", "salon", "mixed", "not recorded", "none"]
 
@@ -175,7 +175,12 @@ class JudgingRecord(Noun):
 
 def judging_record(name: str, files: Sequence[PosterFile], judges: Sequence[JudgeCard]) -> JudgingRecord:
     """How a contestant was judged, by the verdicts in its files and by what their folder says of them."""
-    tasks = tuple(file.task.name for file in files if file.task.judged and _has_verdicts(file))
+    tasks = tuple(
+        file.task.name
+        for file in files
+        if file.task.judged
+        and any(item.judge and any(verdict.strip() for verdict in item.judge) for item in file.items)
+    )
     if not tasks or (name in NAMES and not judges):
         return JudgingRecord(contestant=name, protocol="none")
     used = {card.protocol for card in judges}
@@ -191,20 +196,16 @@ def judging_record(name: str, files: Sequence[PosterFile], judges: Sequence[Judg
     )
 
 
-def protocols_differ(judged: Sequence[JudgingRecord], tasks: Collection[str]) -> bool:
+def protocols_differ(records: Sequence[JudgingRecord], tasks: Collection[str]) -> bool:
     """Whether verdicts on these tasks were not all given by one protocol, so that nobody can be ranked on them."""
-    protocols = [one.protocol for one in judged if not set(one.tasks).isdisjoint(tasks)]
+    protocols = [record.protocol for record in records if not set(record.tasks).isdisjoint(tasks)]
     return len(protocols) > 1 and (len(set(protocols)) > 1 or "mixed" in protocols)
 
 
-def protocol_warnings(judged: Sequence[JudgingRecord]) -> list[str]:
+def protocol_warnings(records: Sequence[JudgingRecord]) -> list[str]:
     """A sentence for the reader where contestants were judged by different protocols."""
-    tasks = {task for one in judged for task in one.tasks}
-    if not any(protocols_differ(judged, [task]) for task in tasks):
+    tasks = {task for record in records for task in record.tasks}
+    if not any(protocols_differ(records, [task]) for task in tasks):
         return []
-    whose = "; ".join(f"{one.contestant}: {one.title}" for one in judged if one.tasks)
+    whose = "; ".join(f"{record.contestant}: {record.title}" for record in records if record.tasks)
     return [f"Judged by different protocols ({whose}): not comparable, and not ranked, where verdicts count."]
-
-
-def _has_verdicts(file: PosterFile) -> bool:
-    return any(item.judge and any(said.strip() for said in item.judge) for item in file.items)

@@ -1,8 +1,8 @@
 """Judges of posters that need no model: pixels, and the record of how a poster was drawn.
 
 Pixels answer the key points that have a rule they know (is the text readable, is the color there, does it stand where
-it should), and nothing else: other points, styles and lettering stay owed, for a VLM. Their verdicts go into `judge`,
-with what was found into `why`.
+it should), and nothing else. Other points, styles and lettering stay owed, for a VLM. The verdicts go into `judge`, and
+what was found into `why`.
 
 The record (`layout`) is an oracle: it knows what was set, not what can be seen, and only drawn posters have one. Its
 answers go into `oracle` and `oracle_why`. They are shown beside a score and never enter it.
@@ -73,35 +73,42 @@ def measure_files(
     *,
     pictures: Path,
     workers: int | None = 1,
-    watch: Watch = lambda done, wanted: None,
+    watch: Watch = lambda completed, total: None,
 ) -> MeasurementReport:
     """Fill in what can be measured in these files, each written back to where it was read from."""
     counts: Counter[str] = Counter()
     no_reply: Counter[str] = Counter()
-    made = [file for file in files if file.task.side == "generation"]
-    owed = [(file, list(_owed(file, way, pictures, counts))) for file in made]
-    total, done = sum(len(some) for _, some in owed), 0
+    generated = [file for file in files if file.task.side == "generation"]
+    owed = [(file, list(_open_posters(file, way, pictures, counts))) for file in generated]
+    total, completed = sum(len(some) for _, some in owed), 0
     for file, some in owed:
-        said = {one.item.number: _said(file, one.item, way) for one in some}
-        jobs = [_MeasurementJob(way, one.place, file.task.answer, tuple(_raw(file, one))) for one in some]
+        texts_by_item = {open_poster.item.number: _recorded_texts(file, open_poster.item, way) for open_poster in some}
+        jobs = [
+            _MeasurementJob(way, open_poster.place, file.task.answer, tuple(_raw(file, open_poster)))
+            for open_poster in some
+        ]
         try:
-            for index, found in map_processes(_measured, jobs, processes=workers):
-                done += 1
-                watch(done, total)
-                if isinstance(found, BadFile):
+            for index, verdicts in map_processes(_measure, jobs, processes=workers):
+                completed += 1
+                watch(completed, total)
+                if isinstance(verdicts, BadFile):
                     no_reply["broken picture" if way == "pixels" else "no record of its drawing"] += 1
-                elif isinstance(found, Exception):
-                    raise found
+                elif isinstance(verdicts, Exception):
+                    raise verdicts
                 else:
-                    counts["answered"] += len(found)
-                    _fill(said[some[index].item.number], some[index].points, found)
+                    counts["answered"] += len(verdicts)
+                    texts, whys = texts_by_item[some[index].item.number]
+                    for point, (word, reason) in zip(some[index].points, verdicts, strict=True):
+                        texts[point], whys[point] = word, reason
         finally:  # whatever ended it, what was found is kept
             verdict, why = FIELDS[way]
-            news = {number: {verdict: texts, why: whys} for number, (texts, whys) in said.items() if any(texts)}
+            news = {
+                number: {verdict: texts, why: whys} for number, (texts, whys) in texts_by_item.items() if any(texts)
+            }
             write_back(file, news)
-    if made and way == "pixels":  # an oracle is no judge
+    if generated and way == "pixels":  # an oracle is no judge
         method = Signature(method="pixels", settings={"rules": RULES_VERSION, "reader": READER})
-        record_judge(picture_root(made[0].path), way, str(method), counts["answered"])
+        record_judge(picture_root(generated[0].path), way, str(method), counts["answered"])
     return MeasurementReport(
         judge=way,
         answered=counts["answered"],
@@ -112,7 +119,7 @@ def measure_files(
     )
 
 
-def _owed(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> Iterator[_OpenPoints]:
+def _open_posters(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> Iterator[_OpenPoints]:
     for item in file.items:
         place = find_picture(pictures, item.path)
         if place is None:
@@ -125,7 +132,7 @@ def _owed(file: PosterFile, way: Way, pictures: Path, counts: Counter[str]) -> I
         can = [point for point in open_points if _can(way, file.task.answer, rules[point])]
         counts["not asked"] += len(open_points) - len(can)
         if can:
-            yield _OpenPoints(item, place, tuple(can), tuple(_checked(file, item, rules[point]) for point in can))
+            yield _OpenPoints(item, place, tuple(can), tuple(_parsed_rule(file, item, rules[point]) for point in can))
 
 
 def _can(way: Way, answer: str, rule: Any) -> bool:
@@ -135,46 +142,46 @@ def _can(way: Way, answer: str, rule: Any) -> bool:
     return rule is not None and (way == "layout" or rule["kind"] not in DRAWN_ONLY)
 
 
-def _checked(file: PosterFile, item: PosterItem, rule: Any) -> Rule | None:
+def _parsed_rule(file: PosterFile, item: PosterItem, rule: Any) -> Rule | None:
     if rule is None or rule["kind"] in DRAWN_ONLY:
         return None
     return read_rule(rule, where=f"{file.path}, record {item.number + 1}, rules")
 
 
-def _raw(file: PosterFile, one: _OpenPoints) -> Iterator[Any]:
-    rules = point_rules(file, one.item) if file.task.answer == "points" else (None,)
-    for point, rule in zip(one.points, one.rules):
+def _raw(file: PosterFile, open_poster: _OpenPoints) -> Iterator[Any]:
+    rules = point_rules(file, open_poster.item) if file.task.answer == "points" else (None,)
+    for point, rule in zip(open_poster.points, open_poster.rules):
         yield rules[point] if rule is None else rule
 
 
-def _said(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list[str]]:
+def _recorded_texts(file: PosterFile, item: PosterItem, way: Way) -> tuple[list[str], list[str]]:
     n = len(item.truth) if file.task.answer == "points" else 1
     verdict, why = FIELDS[way]
     return field_texts(file, item, verdict, n), field_texts(file, item, why, n)
 
 
-def _fill(said: tuple[list[str], list[str]], points: Sequence[int], found: Sequence[tuple[str, str]]) -> None:
-    for point, (verdict, why) in zip(points, found, strict=True):
-        said[0][point], said[1][point] = verdict, why
-
-
 # -- looking, in a process of its own --------------------------------------------------------------------------------
 
 
-def _measured(job: _MeasurementJob) -> list[tuple[str, str]]:
+def _measure(job: _MeasurementJob) -> list[tuple[str, str]]:
     """Verdict and reason for each rule."""
     if job.way == "pixels":
-        return [_told(one) for one in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))]
+        return [
+            _verdict_and_reason(finding) for finding in look_at_pixels(RuleTask(job.place, job.rules, cache_file()))
+        ]
     layout = _layout(job.place)
     if job.kind == "label":
         return [(layout.style, f"drawn by {layout.house}")]
     if job.kind == "attributes":
         return [(", ".join(layout_attributes(layout)), "from the faces that were set")]
-    return [_told(layout_picture(rule, layout) if isinstance(rule, dict) else answer_from_layout(rule, layout))
-            for rule in job.rules]  # fmt: skip
+    findings = [
+        layout_picture(rule, layout) if isinstance(rule, dict) else answer_from_layout(rule, layout)
+        for rule in job.rules
+    ]
+    return [_verdict_and_reason(finding) for finding in findings]
 
 
-def _told(finding: RuleFinding) -> tuple[str, str]:
+def _verdict_and_reason(finding: RuleFinding) -> tuple[str, str]:
     return ("Yes" if finding.holds else "No"), finding.why
 
 
@@ -191,9 +198,7 @@ def _layout(picture: Path) -> Layout:
         raise BadFile("the record of a poster, as JSON, is needed", found=error, where=str(place)) from None
 
 
-# --------------------------------------------------------------------------------------------------
-# What the record of a drawn poster says beyond the rules of judges: which motif it shows, how its lettering looks.
-# --------------------------------------------------------------------------------------------------
+# -- what only the record of a drawing says: the motif, how the lettering looks ----------------------------------------
 
 DRAWN_ONLY = ("picture",)
 """Kinds of rules that only the record answers: which motif a picture shows is beyond a measurement of pixels."""
@@ -203,24 +208,31 @@ THIN = 200
 
 def layout_picture(rule: Mapping[str, Any], layout: Layout) -> RuleFinding:
     """Whether the motif of `rule` was drawn."""
-    drawn = [element.recipe or "" for element in layout.of_role("picture")]
-    return RuleFinding(any(one.startswith(f"{rule.get('of')} in ") for one in drawn), ", ".join(drawn) or "no picture")
+    recipes = [element.recipe or "" for element in layout.of_role("picture")]
+    return RuleFinding(
+        any(recipe.startswith(f"{rule.get('of')} in ") for recipe in recipes), ", ".join(recipes) or "no picture"
+    )
 
 
 def layout_attributes(layout: Layout) -> list[str]:
     """The attributes of the vocabulary that the faces settle; the other 29 a record does not know."""
     letterings = [element.lettering for element in layout.elements if element.lettering is not None]
-    found = {name for one in letterings for name, has in _ATTRIBUTES.items() if has(one, FAMILIES[one.face.family])}
-    return [name for name in ATTRIBUTES if name in found]
+    attributes = {
+        name
+        for lettering in letterings
+        for name, has in _ATTRIBUTES.items()
+        if has(lettering, FAMILIES[lettering.face.family])
+    }
+    return [name for name in ATTRIBUTES if name in attributes]
 
 
 _ATTRIBUTES: dict[str, Callable[[Lettering, Family], bool]] = {
-    "capitals": lambda one, family: family.caps or one.text.isupper(),
-    "cursive": lambda one, family: family.kind == "script",
-    "display": lambda one, family: family.kind == "display",
-    "italic": lambda one, family: one.face.italic,
-    "monospace": lambda one, family: family.kind == "mono",
-    "serif": lambda one, family: family.serif or family.kind in ("serif", "slab"),
-    "thin": lambda one, family: (family.looks or one.face.weight) <= THIN,
-    "wide": lambda one, family: family.width == "wide",
+    "capitals": lambda lettering, family: family.caps or lettering.text.isupper(),
+    "cursive": lambda lettering, family: family.kind == "script",
+    "display": lambda lettering, family: family.kind == "display",
+    "italic": lambda lettering, family: lettering.face.italic,
+    "monospace": lambda lettering, family: family.kind == "mono",
+    "serif": lambda lettering, family: family.serif or family.kind in ("serif", "slab"),
+    "thin": lambda lettering, family: (family.looks or lettering.face.weight) <= THIN,
+    "wide": lambda lettering, family: family.width == "wide",
 }

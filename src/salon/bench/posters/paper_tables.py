@@ -85,18 +85,18 @@ def published_names() -> tuple[str, ...]:
 
 def chosen_names(names: Sequence[str]) -> tuple[str, ...]:
     """The published rows that were asked for, by name in any case, or all; BadValue names those there are."""
-    known = {name.lower(): name for name in published_names()}
+    by_lower_name = {name.lower(): name for name in published_names()}
     if any(name.lower() == ALL for name in names):
         return published_names()
-    unknown = [name for name in names if name.lower() not in known]
+    unknown = [name for name in names if name.lower() not in by_lower_name]
     if unknown:
         raise BadValue("the name of a model with published rows is needed", found=", ".join(map(repr, unknown)),
-                       remedy="all, or one of " + ", ".join(known.values()))  # fmt: skip
-    return tuple(dict.fromkeys(known[name.lower()] for name in names))
+                       remedy="all, or one of " + ", ".join(by_lower_name.values()))  # fmt: skip
+    return tuple(dict.fromkeys(by_lower_name[name.lower()] for name in names))
 
 
 def paper_tables(
-    reports: Sequence[PosterReport], published: Sequence[str] = (), judged: Sequence[JudgingRecord] = ()
+    reports: Sequence[PosterReport], published: Sequence[str] = (), judging: Sequence[JudgingRecord] = ()
 ) -> tuple[PosterPaperTable, ...]:
     """Every table that a contestant was asked a task of; reports with released numbers show those.
 
@@ -104,24 +104,25 @@ def paper_tables(
     """
     tables = []
     for layout in _layouts():
-        if not any(_is_asked(report, column.key) for report in reports for column in layout.columns):
+        names = {column.key.removeprefix(GROUP).split(".")[0] for column in layout.columns}
+        if not any(names & {task.task, task.group} for report in reports for task in report.tasks):
             continue
         cells = [
             [_cell(report, column.key, _tasks(reports, column.key)) for column in layout.columns] for report in reports
         ]
         ranked = [
-            _with_best(column, _with_protocol(column, [row[at] for row in cells], judged))
+            _with_best(column, _with_protocol(column, [row[at] for row in cells], judging))
             for at, column in enumerate(layout.columns)
         ]
         tasks = {task for column in layout.columns for task in tasks_of(column.key)}
-        shown = any(not tasks.isdisjoint(one.tasks) for one in judged)
+        has_verdicts = any(not tasks.isdisjoint(record.tasks) for record in judging)
         rows = [
-            PaperRow(contestant=report.contestant, published=False, judged=judged[at].title if shown else None,
+            PaperRow(contestant=report.contestant, published=False, judged=judging[at].title if has_verdicts else None,
                      cells=tuple(column[at] for column in ranked))
             for at, report in enumerate(reports)
         ]  # fmt: skip
         rows += [
-            PaperRow(contestant=name, published=True, judged="as published" if shown else None,
+            PaperRow(contestant=name, published=True, judged="as published" if has_verdicts else None,
                      cells=tuple(PaperCell(value=value) for value in layout.published[name]))
             for name in published
             if name in layout.published
@@ -152,13 +153,8 @@ def owed_in(report: PosterReport, key: str) -> int:
     return sum(task.owed for task in report.tasks if task.task == key.split(".")[0])
 
 
-def _is_asked(report: PosterReport, key: str) -> bool:
-    name = key.removeprefix(GROUP).split(".")[0]
-    return any(name in (task.task, task.group) for task in report.tasks)
-
-
 def _tasks(reports: Sequence[PosterReport], key: str) -> set[str]:
-    """Tasks that a mean is over, for whoever was asked most; none for a single metric."""
+    """All tasks that a mean can be over; none for a single metric."""
     if key == OVERALL:
         return {task.task for report in reports for task in report.tasks if task.group in GROUPS}
     if key.startswith(GROUP):
@@ -166,9 +162,9 @@ def _tasks(reports: Sequence[PosterReport], key: str) -> set[str]:
     return set()
 
 
-def _cell(report: PosterReport, key: str, asked: set[str]) -> PaperCell:
+def _cell(report: PosterReport, key: str, all_tasks: set[str]) -> PaperCell:
     cell = _value_cell(report, key)
-    lacking = sorted(asked - {task.task for task in report.tasks})
+    lacking = sorted(all_tasks - {task.task for task in report.tasks})
     if cell.value is None or not lacking:
         return cell
     return cell.model_copy(update={"partial": True, "why": f"not ranked: without {', '.join(lacking)}"})
@@ -178,11 +174,15 @@ def _value_cell(report: PosterReport, key: str) -> PaperCell:
     released = report.compat is not None
     owed = owed_in(report, key)
     if key == GAP:
-        return _gap(report, released)
+        if not released:
+            return _either(report.gap, None, False, 0, "" if report.gap else "not asked")
+        both = [_metric(report, f"{task}.wr") for task in ("simple_ocr", "hard_ocr")]
+        values = [metric.released for metric in both if metric is not None and metric.released is not None]
+        return PaperCell(value=values[0] - values[1] if len(values) == 2 else None)
     if key == OVERALL:
         return _either(report.overall, report.overall_released, released, owed)
     if key.startswith(GROUP):
-        group = next((one for one in report.groups if one.group == key.removeprefix(GROUP)), None)
+        group = next((candidate for candidate in report.groups if candidate.group == key.removeprefix(GROUP)), None)
         if group is None:
             return PaperCell(value=None, why="not asked")
         why = f"without {', '.join(group.absent)}" if group.absent else ""
@@ -200,23 +200,17 @@ def _either(figure: Estimate | None, number: float | None, released: bool, owed:
     return PaperCell(value=None if figure is None else figure.value, figure=figure, owed=owed, why=why)
 
 
-def _gap(report: PosterReport, released: bool) -> PaperCell:
-    if not released:
-        return _either(report.gap, None, False, 0, "" if report.gap else "not asked")
-    both = [_metric(report, f"{task}.wr") for task in ("simple_ocr", "hard_ocr")]
-    values = [one.released for one in both if one is not None and one.released is not None]
-    return PaperCell(value=values[0] - values[1] if len(values) == 2 else None)
-
-
 def _metric(report: PosterReport, key: str) -> MetricResult | None:
     name, metric = key.split(".")
-    task = next((one for one in report.tasks if one.task == name), None)
-    return None if task is None else next(one for one in task.metrics if one.id == metric)
+    task = next((candidate for candidate in report.tasks if candidate.task == name), None)
+    return None if task is None else next(candidate for candidate in task.metrics if candidate.id == metric)
 
 
-def _with_protocol(column: PaperColumn, cells: Sequence[PaperCell], judged: Sequence[JudgingRecord]) -> list[PaperCell]:
+def _with_protocol(
+    column: PaperColumn, cells: Sequence[PaperCell], judging: Sequence[JudgingRecord]
+) -> list[PaperCell]:
     """The cells, marked where verdicts of the column are not by one protocol."""
-    if not protocols_differ(judged, tasks_of(column.key)):
+    if not protocols_differ(judging, tasks_of(column.key)):
         return list(cells)
     return [cell if cell.value is None else cell.model_copy(update={"other_protocol": True}) for cell in cells]
 

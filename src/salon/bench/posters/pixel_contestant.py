@@ -1,4 +1,23 @@
-"""Ink on a ground: the measurements that rules about pixels are made of."""
+"""A contestant that measures pixels: no network, no reading, only rules about ink on a ground.
+
+It sees what a VLM would be shown, the prompt and the picture, and nothing else of an item: these are the arguments of
+`measured_answer`. Its score shows how much of a task eyes alone can answer.
+
+    alignment          lines are runs of rows with ink; the edge (left, middle, right) that most of them share
+    rotation           the angle at which the ink falls into the sharpest rows
+    empty space        the patches that differ least from the ground, as many as are asked for
+    layout comparison  the half whose strokes keep off its sides, with one text taller than the others, rows left free
+    text localisation  blocks of strokes, the largest first
+    font effect 1      what the lower word has and the upper, plain word has not
+
+Every effect leaves a trace: pixels darker than the ground (shadow), a filled bar (highlight), a word twice as high
+(reflection), half-lit pixels (glow), a second color around the letters (outline) or in them (gradient fill), a row full
+of ink (underline), slanted stems (italic), more ink (bold). In this order no trace can be mistaken for a later one; the
+first one that is there and among the options is the answer.
+
+The rules were made on sets of other seeds than those they are scored on. They expect one word twice, one block, one
+ground. On other posters they guess, and if they do not understand a prompt they say nothing.
+"""
 
 from __future__ import annotations
 
@@ -48,8 +67,8 @@ def strokes(pixels: Pixels, least: float = 40.0) -> Bools:
     values = pixels.astype(np.int16)
     across = np.abs(np.diff(values, axis=1, append=values[:, -1:])).max(axis=2)
     down = np.abs(np.diff(values, axis=0, append=values[-1:])).max(axis=2)
-    found: Bools = np.maximum(across, down) > least
-    return found
+    edges: Bools = np.maximum(across, down) > least
+    return edges
 
 
 def runs(marked: Bools) -> list[tuple[int, int]]:
@@ -58,16 +77,7 @@ def runs(marked: Bools) -> list[tuple[int, int]]:
     return [(int(a), int(b)) for a, b in zip(np.flatnonzero(steps == 1), np.flatnonzero(steps == -1))]
 
 
-# --------------------------------------------------------------------------------------------------
-# Which of nine classic effects the lower of two words has: each measured against the upper word, which is plain.
-#
-# Every effect leaves a trace: pixels darker than the ground (shadow), a filled bar (highlight), a word twice as high
-# (reflection), half-lit pixels (glow), a second color around the letters (outline) or in them (gradient fill), a row
-# full
-# of ink (underline), slanted stems (italic), more ink (bold). The traces are looked for in this order, in which none
-# can
-# be mistaken for a later one; the first that is there and among the options of the prompt is the answer.
-# --------------------------------------------------------------------------------------------------
+# -- the effect on a word ----------------------------------------------------------------------------------------------
 
 _OPTION = re.compile(r"\b([A-D])[).:] ?([A-Za-z][a-z_ ]*)")
 _SLANTS = np.arange(-0.1, 0.46, 0.02)
@@ -86,33 +96,36 @@ def effect_seen(prompt: str, pixels: Pixels) -> str | None:
     upper, lower = np.array_split(pixels, 2, axis=0)
     if not (distance(upper, ground) > _LIT).any() or not (distance(lower, ground) > _LIT).any():
         return None
-    return next((options[effect] for effect in _seen(upper, lower, ground) if effect in options), None)
+    return next((options[effect] for effect in _visible_effects(upper, lower, ground) if effect in options), None)
 
 
 def _options(prompt: str) -> Iterator[tuple[str, str]]:
     """Letter and effect of the options that a prompt lists."""
     for letter, words in _OPTION.findall(prompt):
-        effect = next((one for one in CLASSIC_EFFECTS if fold_label(words).startswith(fold_label(one))), None)
+        effect = next(
+            (candidate for candidate in CLASSIC_EFFECTS if fold_label(words).startswith(fold_label(candidate))), None
+        )
         if effect is not None:
             yield letter, effect
 
 
-def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
+def _visible_effects(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     """Effects whose trace is there, in their order."""
     apart = distance(upper, ground)
     ink: Floats = np.median(upper[apart >= 0.9 * apart.max()], axis=0)
-    plain, done = _mixed(upper, ground, ink), _mixed(lower, ground, ink)
-    before, after = plain > 0.5, done > 0.5
+    plain, changed = _mixture(upper, ground, ink), _mixture(lower, ground, ink)
+    before, after = plain > 0.5, changed > 0.5
     area = max(1, int(before.sum()))
     high, wide = _size(apart > _LIT)
     lit = distance(lower, ground) > _LIT
     high_now, wide_now = _size(lit)
-    own = _own_color(lower, ground, ink, done).sum() / area
+    nearest = ground + np.clip(changed, 0, 1)[..., None] * (ink - ground)
+    own = (np.abs(lower.astype(float) - nearest).max(axis=2) > _OFF).sum() / area  # no mixture of ground and ink
     traces = {
         "shadow": (lower.sum(axis=2) < ground.sum() - _LIT).sum() / area > 0.3,
         "highlight": lit.sum() / (high_now * wide_now) > 0.95,
         "reflection": high_now / high > 1.6,
-        "glow": (_half(done) - _half(plain)) / area > 1.8,
+        "glow": (_half(changed) - _half(plain)) / area > 1.8,
         "outline": own > 0.4 and high_now > 1.02 * high,
         "gradient_fill": own > 0.4,
         "underline": after.sum(axis=1).max() / wide_now - before.sum(axis=1).max() / wide > 0.33,
@@ -122,18 +135,11 @@ def _seen(upper: Pixels, lower: Pixels, ground: Floats) -> Iterator[str]:
     return (effect for effect, there in traces.items() if there)
 
 
-def _mixed(half: Pixels, ground: Floats, ink: Floats) -> Floats:
+def _mixture(half: Pixels, ground: Floats, ink: Floats) -> Floats:
     """How far each pixel is on the way from the ground (0) to the ink (1)."""
     way = ink - ground
     along: Floats = (half.astype(float) - ground) @ way / (way @ way)
     return along
-
-
-def _own_color(half: Pixels, ground: Floats, ink: Floats, along: Floats) -> Bools:
-    """Pixels that no mixture of ground and ink gives."""
-    nearest = ground + np.clip(along, 0, 1)[..., None] * (ink - ground)
-    off: Bools = np.abs(half.astype(float) - nearest).max(axis=2) > _OFF
-    return off
 
 
 def _half(along: Floats) -> int:
@@ -152,29 +158,15 @@ def _slant(letters: Bools) -> float:
     y, x = np.nonzero(letters)
     if not len(y):
         return 0.0
-    return float(max(_SLANTS, key=lambda shear: _stacking(x + shear * (y - y.mean()))))
+
+    def stacking(shear: float) -> float:
+        columns = x + shear * (y - y.mean())
+        return float((np.bincount((columns - columns.min()).astype(int)).astype(float) ** 2).sum())
+
+    return float(max(_SLANTS, key=stacking))
 
 
-def _stacking(columns: Floats) -> float:
-    return float((np.bincount((columns - columns.min()).astype(int)).astype(float) ** 2).sum())
-
-
-# --------------------------------------------------------------------------------------------------
-# A contestant that measures pixels: no network, no reading, only rules about ink on a ground.
-#
-# It sees what a VLM would be shown, the prompt and the picture, and nothing else of an item: that is what
-# `measured_answer` takes. What such rules reach is what a task asks of eyes alone.
-#
-#     alignment          lines are runs of rows with ink; the edge (left, middle, right) that most of them share
-#     rotation           the angle at which the ink falls into the sharpest rows
-#     empty space        the patches that differ least from the ground, as many as are asked for
-#     layout comparison  the half whose strokes keep off its sides, with one text taller than the others, rows left free
-#     text localisation  blocks of strokes, the largest first
-#     font effect 1      what the lower word has that the upper one has not (`measured_effects`)
-#
-# The rules were made looking at sets of other seeds than those they are scored on. They expect one word twice, one
-# block, one ground: on posters that are otherwise they guess, and where a prompt is not understood they say nothing.
-# --------------------------------------------------------------------------------------------------
+# -- rules by task -----------------------------------------------------------------------------------------------------
 
 NAME = "measure"
 SIGNATURE = "measure 1"
@@ -196,7 +188,7 @@ def can_measure(task: str) -> bool:
 def measured_answer(task: str, prompt: str, pixels: Pixels, boxes: Convention = "share") -> str | None:
     """What the rules say to the prompt about the picture (height, width, RGB); None where they do not understand it."""
     if task == "text_localization":
-        return _located(pixels, boxes)
+        return _locate_text(pixels, boxes)
     return _RULES[task](prompt, pixels)
 
 
@@ -205,22 +197,16 @@ def measured_answer(task: str, prompt: str, pixels: Pixels, boxes: Convention = 
 
 def _alignment(prompt: str, pixels: Pixels) -> str | None:
     ink = far_from_ground(pixels)
-    lines = np.array([_extent(ink[top:bottom]) for top, bottom in runs(np.asarray(ink.any(axis=1)))])
+    columns = [np.flatnonzero(ink[top:bottom].any(axis=0)) for top, bottom in runs(np.asarray(ink.any(axis=1)))]
+    lines = np.array([(line[0], line[-1]) for line in columns])
     if not len(lines):
         return None
     left, right = lines.T
-    alike = [_alike(edge) for edge in (left, (left + right) / 2, right)]
+    alike = [
+        int((np.abs(edge[:, None] - edge[None]) <= SAME_PLACE).sum(axis=1).max())
+        for edge in (left, (left + right) / 2, right)
+    ]
     return ALIGNMENTS[int(np.argmax(alike))]
-
-
-def _alike(edge: NDArray[Any]) -> int:
-    """How many lines share one place with this edge."""
-    return int((np.abs(edge[:, None] - edge[None]) <= SAME_PLACE).sum(axis=1).max())
-
-
-def _extent(ink: Bools) -> tuple[int, int]:
-    columns = np.flatnonzero(ink.any(axis=0))
-    return int(columns[0]), int(columns[-1])
 
 
 def _rotation(prompt: str, pixels: Pixels) -> str | None:
@@ -251,18 +237,18 @@ def _empty(prompt: str, pixels: Pixels) -> str | None:
     shares = [
         float(ink[rows[i] : rows[i + 1], columns[j] : columns[j + 1]].mean()) for i in range(GRID) for j in range(GRID)
     ]
-    asked = _COUNT.search(prompt)
-    count = int(asked[1]) if asked else sum(share < 0.002 for share in shares)
-    return json.dumps(sorted(int(one) for one in np.argsort(shares, kind="stable")[:count]))
+    match = _COUNT.search(prompt)
+    count = int(match[1]) if match else sum(share < 0.002 for share in shares)
+    return json.dumps(sorted(int(patch) for patch in np.argsort(shares, kind="stable")[:count]))
 
 
-def _located(pixels: Pixels, boxes: Convention) -> str:
+def _locate_text(pixels: Pixels, boxes: Convention) -> str:
     """Blocks of strokes: lines are strokes joined across, blocks are lines of one height that stand close together."""
     height, width = pixels.shape[:2]
     sides = (width, height) if boxes == "pixel" else (SCALES[boxes], SCALES[boxes])
-    found = sorted(_blocks(pixels), key=lambda one: -(one[2] - one[0]) * (one[3] - one[1]))
-    written = [[round(n * side, 5) for n, side in zip(box, (*sides, *sides))] for box in found]
-    return json.dumps(written)
+    blocks = sorted(_blocks(pixels), key=lambda block: -(block[2] - block[0]) * (block[3] - block[1]))
+    scaled = [[round(n * side, 5) for n, side in zip(box, (*sides, *sides))] for box in blocks]
+    return json.dumps(scaled)
 
 
 def _blocks(pixels: Pixels) -> list[Box]:
@@ -274,14 +260,13 @@ def _blocks(pixels: Pixels) -> list[Box]:
         high, wide = rows.stop - rows.start, columns.stop - columns.start
         if 6 <= high <= height / 5 and wide >= 1.5 * high:
             lines.append((columns.start, rows.start, columns.stop, rows.stop))
-    return [(x1 / width, y1 / height, x2 / width, y2 / height) for x1, y1, x2, y2 in _stacked(sorted(lines, key=_top))]
+    return [
+        (x1 / width, y1 / height, x2 / width, y2 / height)
+        for x1, y1, x2, y2 in _stack_lines(sorted(lines, key=lambda line: line[1]))
+    ]
 
 
-def _top(line: tuple[int, int, int, int]) -> int:
-    return line[1]
-
-
-def _stacked(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
+def _stack_lines(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int, int]]:
     """Lines put together where one stands right below another, is as high and begins, ends or is centered alike."""
     blocks: list[list[tuple[int, int, int, int]]] = []
     for line in lines:
@@ -291,7 +276,12 @@ def _stacked(lines: list[tuple[int, int, int, int]]) -> list[tuple[int, int, int
         else:
             home.append(line)
     return [
-        (min(one[0] for one in b), min(one[1] for one in b), max(one[2] for one in b), max(one[3] for one in b))
+        (
+            min(line_box[0] for line_box in b),
+            min(line_box[1] for line_box in b),
+            max(line_box[2] for line_box in b),
+            max(line_box[3] for line_box in b),
+        )
         for b in blocks
     ]
 
@@ -307,11 +297,11 @@ def _belongs(line: tuple[int, int, int, int], above: tuple[int, int, int, int]) 
 def _comparison(prompt: str, pixels: Pixels) -> str | None:
     """A or B, by the first of these that tells them apart: nothing runs into the sides, one text stands out, rows are
     left free, texts stand apart, texts begin at one place."""
-    halves = [poster for half in np.array_split(pixels, 2, axis=1) if (poster := _framed(half)) is not None]
+    halves = [poster for half in np.array_split(pixels, 2, axis=1) if (poster := _poster_of_half(half)) is not None]
     if len(halves) != 2:
         return None
-    one, other = (_traits(poster) for poster in halves)
-    for mine, yours, least in zip(one, other, _TELLING):
+    left, right = (_traits(poster) for poster in halves)
+    for mine, yours, least in zip(left, right, _TELLING):
         if abs(mine - yours) > least:
             return "A" if mine > yours else "B"
     return None
@@ -323,30 +313,32 @@ _TELLING = (0.01, 0.03, 0.04, 0.0, 0.0, 0.0)
 
 def _traits(poster: Pixels) -> Sequence[float]:
     """What is the larger the better a layout is, the surest first."""
-    drawn = strokes(poster)
+    edges = strokes(poster)
     blocks = _blocks(poster)
     tallest = max((box[3] - box[1] for box in blocks), default=0.0)
     starts = np.array([box[0] for box in blocks])
     shared = (np.abs(starts[:, None] - starts[None]) < 0.006).sum(axis=1) > 1
-    free = float((~drawn.any(axis=1)).mean())
-    rows = len(runs(np.asarray(drawn.any(axis=1))))
-    return -_touching(drawn), tallest, free, rows, float(shared.mean()) if len(blocks) else 0.0, float(drawn.mean())
+    free = float((~edges.any(axis=1)).mean())
+    rows = len(runs(np.asarray(edges.any(axis=1))))
+    return (
+        -float(np.mean(edges[:, :4].any(axis=1)) + np.mean(edges[:, -4:].any(axis=1))),
+        tallest,
+        free,
+        rows,
+        float(shared.mean()) if len(blocks) else 0.0,
+        float(edges.mean()),
+    )
 
 
-def _framed(half: Pixels) -> Pixels | None:
+def _poster_of_half(half: Pixels) -> Pixels | None:
     """The poster of one half: the part that is not paper."""
     if not half.size:
         return None
-    shown = (half < 255).any(axis=2)
-    rows, columns = np.flatnonzero(shown.mean(axis=1) > 0.5), np.flatnonzero(shown.mean(axis=0) > 0.5)
+    is_poster = (half < 255).any(axis=2)
+    rows, columns = np.flatnonzero(is_poster.mean(axis=1) > 0.5), np.flatnonzero(is_poster.mean(axis=0) > 0.5)
     if not len(rows) or not len(columns):
         return None
     return half[rows[0] : rows[-1] + 1, columns[0] : columns[-1] + 1]
-
-
-def _touching(drawn: Bools) -> float:
-    """Share of the rows whose strokes run into the left or right edge."""
-    return float(np.mean(drawn[:, :4].any(axis=1)) + np.mean(drawn[:, -4:].any(axis=1)))
 
 
 _RULES: dict[str, Callable[[str, Pixels], str | None]] = {
@@ -354,6 +346,6 @@ _RULES: dict[str, Callable[[str, Pixels], str | None]] = {
     "rotation": _rotation,
     "empty_space": _empty,
     "layout_comparison": _comparison,
-    "text_localization": lambda prompt, pixels: _located(pixels, "share"),
+    "text_localization": lambda prompt, pixels: _locate_text(pixels, "share"),
     "font_effect": effect_seen,
 }

@@ -1,4 +1,11 @@
-"""What a run over poster tasks would cost, and what it did cost."""
+"""Have a contestant answer the public files; know before what it would cost, and after what it did cost.
+
+    OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
+    OUT/run.json                who answered
+
+Answers are saved as they come: the same command continues where it was stopped, and asks again what got no answer. A
+reply that the token limit cut off is not an answer. `forecast_named` says what a run would ask and cost.
+"""
 
 from __future__ import annotations
 
@@ -13,9 +20,7 @@ from typing import Any
 import numpy as np
 from pydantic import Field
 
-from salon.bench.posters import contestants
-from salon.bench.posters import contestants as engines
-from salon.bench.posters import pixel_contestant as measured
+from salon.bench.posters import contestants, pixel_contestant
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import PosterFile, RunCard, claim_folder, find_picture, open_run_file
 from salon.bench.posters.item import PosterItem
@@ -79,10 +84,10 @@ def task_forecast(
     """What these questions about a file would take; `still_open` items have no answer, `no_picture` cannot be asked."""
     answered = len(file.items) - still_open - no_picture
     if not isinstance(vlm, OpenAIChat):
-        written = sum(one.decoding.max_tokens for one in conversations)
+        tokens_out = sum(conversation.decoding.max_tokens for conversation in conversations)
         return TaskForecast(
             task=file.task.name, items=len(file.items), answered=answered, stored=0, no_picture=no_picture,
-            calls=len(conversations), tokens_in=0, tokens_out=written, cost=None,
+            calls=len(conversations), tokens_in=0, tokens_out=tokens_out, cost=None,
         )  # fmt: skip
     cast = vlm.forecast(conversations)
     return TaskForecast(
@@ -101,8 +106,8 @@ def task_forecast(
 def run_forecast(vlm: Vlm, tasks: Sequence[TaskForecast], *, left: int, budget: float | None) -> RunForecast:
     """All tasks together; BadValue where the budget is not enough for one question."""
     calls = sum(task.calls for task in tasks)
-    known = [Decimal(str(task.cost)) for task in tasks if task.cost is not None]
-    cost = sum(known, Decimal(0)) if isinstance(vlm, OpenAIChat) and len(known) == len(tasks) else None
+    costs = [Decimal(str(task.cost)) for task in tasks if task.cost is not None]
+    cost = sum(costs, Decimal(0)) if isinstance(vlm, OpenAIChat) and len(costs) == len(tasks) else None
     return RunForecast(
         contestant=vlm.name,
         tasks=tuple(tasks),
@@ -115,7 +120,7 @@ def run_forecast(vlm: Vlm, tasks: Sequence[TaskForecast], *, left: int, budget: 
 
 
 def total_spend(vlm: Vlm) -> Spend | None:
-    """What a VLM has spent so far; None for one that is not asked over a network."""
+    """What a VLM has spent so far; None if it is not asked over a network."""
     if not isinstance(vlm, OpenAIChat):
         return None
     account, prices = vlm.account, vlm.service.prices
@@ -133,15 +138,7 @@ def total_spend(vlm: Vlm) -> Spend | None:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# Have a contestant answer the public files, and have a judge say what its answers cover.
-#
-#     OUT/und_task/NAME.json      the files with responses in them, as PosterIQ's runner leaves them
-#     OUT/run.json                who answered
-#
-# Answers are saved as they come: the same command goes on where it was stopped, and asks again what got no answer. A
-# reply that the token limit cut off is no answer. What a run would ask and cost is known before (`forecast_named`).
-# --------------------------------------------------------------------------------------------------
+# -- runs --------------------------------------------------------------------------------------------------------------
 
 _ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25
@@ -149,9 +146,9 @@ SAVED_EVERY = 25
 MAX_TOKENS = 5000
 """Most tokens of an answer, as in the released runner: models that think need them."""
 CUT_OFF = "cut off"
-Asked = Sequence[tuple[PosterItem, Path]]
+Questions = Sequence[tuple[PosterItem, Path]]
 """Items with their pictures."""
-Answered = Iterator[tuple[int, str | None, str]]
+Responses = Iterator[tuple[int, str | None, str]]
 """(index, response or None, why there is none), in the order they come."""
 Watch = Callable[[int, int], None]
 
@@ -188,26 +185,26 @@ def run_blind(
 
 def run_engine(
     files: Sequence[PosterFile],
-    name: engines.EngineName,
+    name: contestants.EngineName,
     pictures: Path,
     out: Path,
     *,
     boxes: Convention = "share",
     workers: int | None = 1,
-    watch: Watch = lambda done, wanted: None,
+    watch: Watch = lambda completed, total: None,
 ) -> RunReport:
     """An OCR engine, over the files whose questions it has an answer to."""
-    card = RunCard(contestant=name, signature=engines.engine_signature(name), boxes=boxes)
+    card = RunCard(contestant=name, signature=contestants.engine_signature(name), boxes=boxes)
 
-    def answer(asked: Asked) -> Answered:
-        seen = map_processes(engines.READERS[name], (path for _, path in asked), processes=workers)
-        for index, lines in seen:
+    def answer(questions: Questions) -> Responses:
+        readings = map_processes(contestants.READERS[name], (path for _, path in questions), processes=workers)
+        for index, lines in readings:
             if isinstance(lines, Exception):
                 yield index, None, "broken picture" if isinstance(lines, BadFile) else type(lines).__name__
             else:
-                yield index, engines.engine_response(asked[index][0], lines, boxes), ""
+                yield index, contestants.engine_response(questions[index][0], lines, boxes), ""
 
-    return _run(files, card, pictures, out, answer, engines.can_answer, watch)
+    return _run(files, card, pictures, out, answer, contestants.can_answer, watch)
 
 
 def run_measured(
@@ -217,25 +214,25 @@ def run_measured(
     *,
     boxes: Convention = "share",
     workers: int | None = 1,
-    watch: Watch = lambda done, wanted: None,
+    watch: Watch = lambda completed, total: None,
 ) -> RunReport:
     """Rules about pixels, over the files they have a rule for; they get the prompt and the picture, as a VLM does."""
-    card = RunCard(contestant=measured.NAME, signature=measured.SIGNATURE, boxes=boxes)
+    card = RunCard(contestant=pixel_contestant.NAME, signature=pixel_contestant.SIGNATURE, boxes=boxes)
 
-    def answer(asked: Asked) -> Answered:
-        shown = ((item.task.name, item.prompt, path, boxes) for item, path in asked)
-        for index, said in map_processes(_measured, shown, processes=workers):
-            if isinstance(said, Exception):
-                yield index, None, "broken picture" if isinstance(said, BadFile) else type(said).__name__
+    def answer(questions: Questions) -> Responses:
+        inputs = ((item.task.name, item.prompt, path, boxes) for item, path in questions)
+        for index, response in map_processes(_measure_answer, inputs, processes=workers):
+            if isinstance(response, Exception):
+                yield index, None, "broken picture" if isinstance(response, BadFile) else type(response).__name__
             else:
-                yield index, said, "no rule for it" if said is None else ""
+                yield index, response, "no rule for it" if response is None else ""
 
-    return _run(files, card, pictures, out, answer, lambda item: measured.can_measure(item.task.name), watch)
+    return _run(files, card, pictures, out, answer, lambda item: pixel_contestant.can_measure(item.task.name), watch)
 
 
-def _measured(shown: tuple[str, str, Path, Convention]) -> str | None:
-    task, prompt, path, boxes = shown
-    return measured.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
+def _measure_answer(question: tuple[str, str, Path, Convention]) -> str | None:
+    task, prompt, path, boxes = question
+    return pixel_contestant.measured_answer(task, prompt, np.asarray(read_picture(path).image), boxes)
 
 
 def run_vlm(
@@ -249,7 +246,7 @@ def run_vlm(
     limit: int | None = None,
     shown_pixels: int | None = None,
     picture_first: bool = False,
-    watch: Watch = lambda done, wanted: None,
+    watch: Watch = lambda completed, total: None,
 ) -> RunReport:
     """Any VLM, over all questions about posters, asked in the files' own words; `limit` items at the most.
 
@@ -267,7 +264,7 @@ def run_vlm(
 
 def run_named(
     files: Sequence[PosterFile],
-    named: JudgeSpec,
+    options: JudgeSpec,
     pictures: Path,
     out: Path,
     *,
@@ -277,19 +274,21 @@ def run_named(
     **settings: Any,
 ) -> RunReport:
     """The VLM that the command line names. A budget that is not enough for one question is refused before."""
-    shown = named.pixels if named.looks and named.picture_url is None else None  # a server that fetches decides itself
-    with _named(named, out) as vlm:
-        if named.budget is not None:
-            _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
+    shown_pixels = (
+        options.pixels if options.looks and options.picture_url is None else None
+    )  # a server that fetches decides itself
+    with _open_vlm(options, out) as vlm:
+        if options.budget is not None:
+            _forecast(files, vlm, options, pictures, out, max_tokens, limit, picture_first)
         return run_vlm(
-            files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, shown_pixels=shown,
+            files, vlm, pictures, out, max_tokens=max_tokens, limit=limit, shown_pixels=shown_pixels,
             picture_first=picture_first, **settings,
         )  # fmt: skip
 
 
 def forecast_named(
     files: Sequence[PosterFile],
-    named: JudgeSpec,
+    options: JudgeSpec,
     pictures: Path,
     out: Path,
     *,
@@ -298,24 +297,24 @@ def forecast_named(
     picture_first: bool = False,
 ) -> RunForecast:
     """What `run_named` would ask, and what that costs at the most. Nothing is sent, and no file is left behind."""
-    store = calls_file(named, out)
+    store = calls_file(options, out)
     is_new = not store.exists()
     try:
-        with _named(named, out) as vlm:
-            return _forecast(files, vlm, named, pictures, out, max_tokens, limit, picture_first)
+        with _open_vlm(options, out) as vlm:
+            return _forecast(files, vlm, options, pictures, out, max_tokens, limit, picture_first)
     finally:
         if is_new:
             store.unlink(missing_ok=True)
 
 
 @contextmanager
-def _named(named: JudgeSpec, out: Path) -> Iterator[Vlm]:
-    if not (named.looks or named.script is not None):
+def _open_vlm(options: JudgeSpec, out: Path) -> Iterator[Vlm]:
+    if not (options.looks or options.script is not None):
         raise BadValue(
-            "a VLM that can be shown a poster and asked anything is needed", found=named.judge,
+            "a VLM that can be shown a poster and asked anything is needed", found=options.judge,
             remedy="--model NAME --endpoint URL, --transformers FOLDER or --script FILE",
         )  # fmt: skip
-    with open_judge(named, Study("posters", ()), out) as vlm:
+    with open_judge(options, Study("posters", ()), out) as vlm:
         yield vlm
 
 
@@ -324,12 +323,12 @@ def _is_asked(item: PosterItem) -> bool:
 
 
 def _has_words(item: PosterItem) -> bool:
-    """Whether a model has answered: one that said nothing may have been cut off, and the store knows if it was not."""
+    """Whether a model has answered. An empty answer may have been cut off; the store knows if it was not."""
     return bool(item.response and item.response.strip())
 
 
-def _ask(vlm: Vlm, decoding: Decoding, picture_first: bool, asked: Asked) -> Answered:
-    for index, reply in vlm.reply(_conversation(item, path, decoding, picture_first) for item, path in asked):
+def _ask(vlm: Vlm, decoding: Decoding, picture_first: bool, questions: Questions) -> Responses:
+    for index, reply in vlm.reply(_conversation(item, path, decoding, picture_first) for item, path in questions):
         if not isinstance(reply, Reply):
             yield index, None, reply.kind
         elif reply.cut:
@@ -347,28 +346,30 @@ def _conversation(item: PosterItem, path: Path, decoding: Decoding, picture_firs
 def _forecast(
     files: Sequence[PosterFile],
     vlm: Vlm,
-    named: JudgeSpec,
+    options: JudgeSpec,
     pictures: Path,
     out: Path,
     max_tokens: int,
     limit: int | None,
     picture_first: bool,
 ) -> RunForecast:
-    started = _started([file for file in files if _is_asked(file.items[0])], out)
+    started = _open_run_files([file for file in files if _is_asked(file.items[0])], out)
     todo = [_open_items(file, pictures, _has_words) for file in started]
-    shares = _shares([len(asked) for asked, _ in todo], limit)
+    shares = _shares([len(questions) for questions, _ in todo], limit)
     decoding = Decoding(max_tokens=max_tokens)
     tasks = [
         task_forecast(
             file,
             vlm,
-            [_conversation(item, path, decoding, picture_first) for item, path in asked[:share]],
-            len(asked),
+            [_conversation(item, path, decoding, picture_first) for item, path in questions[:share]],
+            len(questions),
             unseen,
         )
-        for file, (asked, unseen), share in zip(started, todo, shares)
+        for file, (questions, unseen), share in zip(started, todo, shares)
     ]
-    return run_forecast(vlm, tasks, left=sum(len(asked) for asked, _ in todo) - sum(shares), budget=named.budget)
+    return run_forecast(
+        vlm, tasks, left=sum(len(questions) for questions, _ in todo) - sum(shares), budget=options.budget
+    )
 
 
 # -- asking, saving, going on ----------------------------------------------------------------------------------------
@@ -379,7 +380,7 @@ def _run(
     card: RunCard,
     pictures: Path,
     out: Path,
-    answer: Callable[[Asked], Answered],
+    answer: Callable[[Questions], Responses],
     can_answer: Callable[[PosterItem], bool],
     watch: Watch,
     *,
@@ -387,13 +388,13 @@ def _run(
     is_answered: Callable[[PosterItem], bool] = lambda item: item.response is not None,
 ) -> RunReport:
     claim_folder(out, card)
-    asked = [file for file in files if can_answer(file.items[0])]
-    skipped = {file.task.name: len(file.items) for file in files if file not in asked}
-    started = _started(asked, out)
-    wanted = sum(len(file.items) for file in asked)
-    kept = sum(is_answered(item) for file in started for item in file.items)
+    answerable = [file for file in files if can_answer(file.items[0])]
+    skipped = {file.task.name: len(file.items) for file in files if file not in answerable}
+    started = _open_run_files(answerable, out)
+    total = sum(len(file.items) for file in answerable)
+    answered_before = sum(is_answered(item) for file in started for item in file.items)
     failed: Counter[str] = Counter()
-    given = done = 0
+    answered = completed = 0
     stopped = ""
     todo = [_open_items(file, pictures, is_answered) for file in started]
     shares = _shares([len(items) for items, _ in todo], limit)
@@ -401,28 +402,28 @@ def _run(
         for file, (items, unseen), share in zip(started, todo, shares):
             if unseen:
                 failed["no picture"] += unseen
-                done += unseen
+                completed += unseen
             for news in _answers(file, items[:share], answer, failed, out / file.task.place):
-                given += news
-                done += 1
-                watch(kept + done, wanted)
+                answered += news
+                completed += 1
+                watch(answered_before + completed, total)
     except BudgetSpent as error:  # what was answered is saved
         stopped = str(error)
     return RunReport(
         contestant=card.contestant,
-        asked=wanted,
-        kept=kept,
-        answered=given,
+        asked=total,
+        kept=answered_before,
+        answered=answered,
         not_asked=skipped,
         failed=dict(sorted(failed.items())),
-        files=tuple(file.task.place for file in asked),
+        files=tuple(file.task.place for file in answerable),
         output=str(out),
-        left=wanted - kept - given - failed.total(),
+        left=total - answered_before - answered - failed.total(),
         stopped=stopped,
     )
 
 
-def _started(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
+def _open_run_files(files: Sequence[PosterFile], out: Path) -> list[PosterFile]:
     return [open_run_file(file, out / file.task.place, added=_ADDED, same=_SAME) for file in files]
 
 
@@ -431,8 +432,8 @@ def _open_items(
 ) -> tuple[list[tuple[PosterItem, Path]], int]:
     """Items that have no answer, with their pictures; and how many have no picture either."""
     open_items = [(item, find_picture(pictures, item.path)) for item in file.items if not is_answered(item)]
-    asked = [(item, path) for item, path in open_items if path is not None]
-    return asked, len(open_items) - len(asked)
+    with_picture = [(item, path) for item, path in open_items if path is not None]
+    return with_picture, len(open_items) - len(with_picture)
 
 
 def _shares(counts: Sequence[int], limit: int | None) -> list[int]:
@@ -448,20 +449,16 @@ def _shares(counts: Sequence[int], limit: int | None) -> list[int]:
 
 
 def _answers(
-    file: PosterFile,
-    asked: Asked,
-    answer: Callable[[Asked], Answered],
-    failed: Counter[str],
-    place: Path,
+    file: PosterFile, questions: Questions, answer: Callable[[Questions], Responses], failed: Counter[str], place: Path
 ) -> Iterator[bool]:
     """Ask these items, saving as it goes; True for each answer, False for each item that got none."""
     news: dict[int, dict[str, Any]] = {}
     try:
-        for index, response, why in answer(asked):
+        for index, response, why in answer(questions):
             if response is None:
                 failed[why] += 1
             else:
-                news[asked[index][0].number] = {"response": response}
+                news[questions[index][0].number] = {"response": response}
                 if len(news) % SAVED_EVERY == 0:
                     file.edited(news).write(place)
             yield response is not None

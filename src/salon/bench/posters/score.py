@@ -11,13 +11,11 @@ from typing import Any
 
 import numpy as np
 
-from salon.bench.posters import metrics as groups
 from salon.bench.posters.answers_numbers import BoxAnswer
 from salon.bench.posters.files import JudgeCard, PosterFile, find_picture
 from salon.bench.posters.item_scores import (
     NO_PICTURE,
     ItemScore,
-    PointVerdict,
     ReadAnswer,
     UnreadAnswer,
     field_texts,
@@ -31,10 +29,12 @@ from salon.bench.posters.metrics import (
     draw_metrics,
     draw_weights,
     figure_of,
+    group_results,
     metric_result,
+    ocr_gap,
+    overall_figure,
 )
 from salon.bench.posters.results import (
-    MetricResult,
     PointCase,
     PointKind,
     PosterCase,
@@ -69,30 +69,30 @@ def score_files(
     judges: Sequence[JudgeCard] = (),
 ) -> PosterReport:
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
-    scored = {one.task.name: _scored(one, settings, pictures) for one in files}
-    drawn = {one.task.name: draw_metrics(one.task, scored[one.task.name], settings) for one in files}
+    scored = {file.task.name: score_items(file, settings, pictures) for file in files}
+    draws = {file.task.name: draw_metrics(file.task, scored[file.task.name], settings) for file in files}
     return PosterReport(
         contestant=contestant,
         settings=settings,
-        tasks=tuple(_task(one, scored[one.task.name], drawn[one.task.name], settings, pictures) for one in files),
-        groups=tuple(groups.group_results(drawn, settings.level)),
-        overall=groups.overall_figure(drawn, settings.level),
-        gap=groups.ocr_gap(drawn, settings.level),
-        curves=tuple(c for one in files for c in difficulty_curves(one.task, scored[one.task.name], settings)),
+        tasks=tuple(_task(file, scored[file.task.name], draws[file.task.name], settings, pictures) for file in files),
+        groups=tuple(group_results(draws, settings.level)),
+        overall=overall_figure(draws, settings.level),
+        gap=ocr_gap(draws, settings.level),
+        curves=tuple(c for file in files for c in difficulty_curves(file.task, scored[file.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,
         signature=_signature(files, settings),
     )
 
 
-def _scored(file: PosterFile, settings: PosterScoreSettings, pictures: Path | None) -> list[ItemScore]:
-    there = None if pictures is None else {i.number: find_picture(pictures, i.path) is not None for i in file.items}
+def score_items(file: PosterFile, settings: PosterScoreSettings, pictures: Path | None) -> list[ItemScore]:
+    """What every answer of a file is worth; `pictures` is the folder that generated posters stand in."""
     return [
         score_item(
             item,
             settings.boxes,
             shown_pixels=settings.shown_pixels,
-            picture=None if there is None else there[item.number],
+            picture=None if pictures is None else find_picture(pictures, item.path) is not None,
         )
         for item in file.items
     ]
@@ -101,13 +101,19 @@ def _scored(file: PosterFile, settings: PosterScoreSettings, pictures: Path | No
 def _task(
     file: PosterFile,
     scored: Sequence[ItemScore],
-    drawn: Sequence[MetricDraws],
+    draws: Sequence[MetricDraws],
     settings: PosterScoreSettings,
     pictures: Path | None,
 ) -> TaskResult:
-    reasons = Counter(one.answer.reason for one in scored if isinstance(one.answer, UnreadAnswer))
+    reasons = Counter(score.answer.reason for score in scored if isinstance(score.answer, UnreadAnswer))
     missing = reasons.pop(_MISSING, 0) + reasons.pop(NO_PICTURE.reason, 0)
     lost = None if pictures is None else sum(find_picture(pictures, item.path) is None for item in file.items)
+    beside = oracle_file(file)
+    oracle_scores = [] if beside is None else score_items(beside, settings, pictures)
+    whole = bool(oracle_scores) and not any(part.owed for part in oracle_scores)
+    oracle = {part.metric.id: part.value for part in draw_metrics(file.task, oracle_scores, settings)} if whole else {}
+    metrics = (metric_result(part, settings) for part in draws)
+    task_metrics = tuple(part.model_copy(update={"oracle": oracle.get(part.id)}) for part in metrics)
     return TaskResult(
         task=file.task.name,
         title=file.task.title,
@@ -116,41 +122,27 @@ def _task(
         items=len(scored),
         missing=missing,
         unread=dict(sorted(reasons.items())),
-        bad_boxes=sum(one.bad_boxes for one in scored),
-        owed=sum(one.owed for one in scored),
+        bad_boxes=sum(score.bad_boxes for score in scored),
+        owed=sum(score.owed for score in scored),
         no_picture=lost,
-        metrics=_metrics(file, drawn, settings, pictures),
+        metrics=task_metrics,
         failures=tuple(worst_answers(file.task, scored)),
         points=tuple(point_kinds(file, scored, settings)),
         posters=tuple(poster_cases(file, scored)),
     )
 
 
-def _metrics(
-    file: PosterFile, drawn: Sequence[MetricDraws], settings: PosterScoreSettings, pictures: Path | None
-) -> tuple[MetricResult, ...]:
-    """The metrics, each with what the oracle would have given, where it could answer everything."""
-    beside = oracle_file(file)
-    told = [] if beside is None else _scored(beside, settings, pictures)
-    whole = bool(told) and not any(one.owed for one in told)
-    oracle = {one.metric.id: one.value for one in draw_metrics(file.task, told, settings)} if whole else {}
-    found = (metric_result(one, settings) for one in drawn)
-    return tuple(one.model_copy(update={"oracle": oracle.get(one.id)}) for one in found)
-
-
 def _signature(files: Sequence[PosterFile], settings: PosterScoreSettings) -> Signature:
     data = hashlib.sha256()
-    for file in sorted(files, key=lambda one: one.task.name):
+    for file in sorted(files, key=lambda poster_file: poster_file.task.name):
         data.update(hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).digest())
-    told: dict[str, Setting] = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
+    options: dict[str, Setting] = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
     if settings.shown_pixels is not None:
-        told["shown_pixels"] = settings.shown_pixels
-    return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=told, seed=settings.seed)
+        options["shown_pixels"] = settings.shown_pixels
+    return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=options, seed=settings.seed)
 
 
-# --------------------------------------------------------------------------------------------------
-# Answers that went wrong, for the gallery: given and read ones first, the worst of them first.
-# --------------------------------------------------------------------------------------------------
+# -- the worst answers of a task ---------------------------------------------------------------------------------------
 
 MOST_WRONG = 6
 """Failures kept of each task."""
@@ -160,39 +152,43 @@ _LONGEST_ANSWER = 240
 def worst_answers(task: PosterTask, scored: Sequence[ItemScore]) -> list[WrongAnswer]:
     """The worst answers of a task."""
     wrong = sorted(
-        (one for one in scored if item_worth(task, one) < 1),
-        key=lambda one: (_answer_order(one), item_worth(task, one)),
+        (score for score in scored if item_worth(task, score) < 1),
+        key=lambda score: (
+            (
+                0
+                if isinstance(score.answer, ReadAnswer)
+                else 2
+                if score.answer.reason in ("missing", "no picture")
+                else 1
+            ),
+            item_worth(task, score),
+        ),
     )
-    return [describe_answer(task, one) for one in wrong[:MOST_WRONG]]
+    return [describe_answer(task, score) for score in wrong[:MOST_WRONG]]
 
 
-def item_worth(task: PosterTask, one: ItemScore) -> float:
+def item_worth(task: PosterTask, score: ItemScore) -> float:
     """What an answer is worth by the first metric, 1 for a perfect one."""
     metric = task.metrics[0]
-    worth = one.worth.get(metric.id)
+    worth = score.worth.get(metric.id)
     if task.answer == "rating":
-        return 0.0 if worth is None else 1 - abs(worth - one.item.truth) / 10
+        return 0.0 if worth is None else 1 - abs(worth - score.item.truth) / 10
     if worth is None:
         return 0.0
     return 1 - worth if metric.better == "low" else worth
 
 
-def _answer_order(one: ItemScore) -> int:
-    """Answers that were read before those that were not, and items without an answer last."""
-    return 0 if isinstance(one.answer, ReadAnswer) else 2 if one.answer.reason in ("missing", "no picture") else 1
-
-
-def describe_answer(task: PosterTask, one: ItemScore) -> WrongAnswer:
+def describe_answer(task: PosterTask, score: ItemScore) -> WrongAnswer:
     """An answer in words: wanted, said, read."""
-    response = (one.item.response or "") if task.side == "understanding" else " ".join(one.item.judge or ())
+    response = (score.item.response or "") if task.side == "understanding" else " ".join(score.item.judge or ())
     return WrongAnswer(
-        number=one.item.number,
-        name=one.item.name,
-        path=one.item.path,
-        wanted=_short(_words(one.item.truth)),
-        said=_short(" ".join(response[:2000].split())),
-        read=_short(one.answer.reason if isinstance(one.answer, UnreadAnswer) else _words(one.answer.value)),
-        worth=item_worth(task, one),
+        number=score.item.number,
+        name=score.item.name,
+        path=score.item.path,
+        wanted=_shorten(_words(score.item.truth)),
+        said=_shorten(" ".join(response[:2000].split())),
+        read=_shorten(score.answer.reason if isinstance(score.answer, UnreadAnswer) else _words(score.answer.value)),
+        worth=item_worth(task, score),
     )
 
 
@@ -203,24 +199,15 @@ def _words(value: Any) -> str:
     if isinstance(value, float):
         return f"{value:g}"
     if isinstance(value, frozenset):
-        return ", ".join(str(one) for one in sorted(value))
-    if isinstance(value, tuple) and value and all(isinstance(one, float) for one in value):
-        return " ".join(f"{one:.2f}" for one in value)
+        return ", ".join(str(part) for part in sorted(value))
+    if isinstance(value, tuple) and value and all(isinstance(part, float) for part in value):
+        return " ".join(f"{part:.2f}" for part in value)
     if isinstance(value, tuple | list):
-        return " · ".join(_words(one) for one in value if one is not None)
+        return " · ".join(_words(part) for part in value if part is not None)
     return "" if value is None else str(value)
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= _LONGEST_ANSWER else text[: _LONGEST_ANSWER - 1] + "…"
-
-
-# --------------------------------------------------------------------------------------------------
-# Posters that a generator made, point by point: which kinds of points it meets, and what single posters lack.
-#
-# Shares by kind draw posters again, not points: what one poster lacks is often lacking together. A poster that is not
-# there meets nothing. A verdict that is owed counts as no, and is counted.
-# --------------------------------------------------------------------------------------------------
+# -- generated posters: which kinds of points are met, and what single posters lack ------------------------------------
 
 MOST_POSTERS = 12
 """Posters of each task that are kept for the gallery."""
@@ -231,46 +218,54 @@ def point_kinds(file: PosterFile, scored: Sequence[ItemScore], settings: PosterS
     """Each kind of point with the share that is met; none for tasks without points."""
     if file.task.side != "generation" or file.task.answer != "points":
         return []
-    posters = [_shown(file, one) for one in scored]
+    posters = [_points_of_poster(file, score) for score in scored]
     rng = np.random.default_rng([settings.seed, zlib.crc32(file.task.name.encode())])
     weights = draw_weights([None] * len(posters), settings.draws, rng)
     kinds = dict.fromkeys(point.kind for points in posters for point in points)
     return [_point_kind(kind, posters, weights, settings.level) for kind in kinds]
 
 
-def _shown(file: PosterFile, one: ItemScore) -> list[PointVerdict]:
-    """The points of a poster; none of one that is not there is met."""
-    points = point_verdicts(file, one.item)
-    return points if one.answer != NO_PICTURE else [point._replace(holds=False, oracle=None) for point in points]
+def _points_of_poster(file: PosterFile, score: ItemScore) -> list[PointCase]:
+    """The points of a poster; a missing poster meets none."""
+    points = point_verdicts(file, score.item)
+    return (
+        points
+        if score.answer != NO_PICTURE
+        else [point.model_copy(update={"holds": False, "oracle": None}) for point in points]
+    )
 
 
-def _point_kind(kind: str, posters: Sequence[Sequence[PointVerdict]], weights: np.ndarray, level: float) -> PointKind:
+def _point_kind(kind: str, posters: Sequence[Sequence[PointCase]], weights: np.ndarray, level: float) -> PointKind:
     asking = [i for i, points in enumerate(posters) if any(point.kind == kind for point in points)]
     chosen = [[point for point in posters[i] if point.kind == kind] for i in asking]
     met = np.array([sum(point.holds is True for point in points) for points in chosen], dtype=float)
-    asked = np.array([len(points) for points in chosen], dtype=float)
+    counts = np.array([len(points) for points in chosen], dtype=float)
     flat = [point for points in chosen for point in points]
     w = weights[:, asking]
-    drawn = w @ asked
-    draws = (w @ met)[drawn > 0] / drawn[drawn > 0]
-    share = float(met.sum() / asked.sum())
-    known = [point.oracle for point in flat if point.oracle is not None]
-    judged = any(point.holds is not None for point in flat)
+    totals = w @ counts
+    draws = (w @ met)[totals > 0] / totals[totals > 0]
+    share = float(met.sum() / counts.sum())
+    oracle_verdicts = [point.oracle for point in flat if point.oracle is not None]
+    has_verdict = any(point.holds is not None for point in flat)
     both = [point for point in flat if point.holds is not None and point.oracle is not None]
     return PointKind(
         kind=kind,
         points=len(flat),
-        met=figure_of(share, draws, len(asking), level, _edge(share, len(asking), level), SHARE) if judged else None,
+        met=figure_of(
+            share,
+            draws,
+            len(asking),
+            level,
+            exact_bound(len(asking), level, at_high=share == 1) if share in (0.0, 1.0) else None,
+            SHARE,
+        )
+        if has_verdict
+        else None,
         owed=sum(point.holds is None for point in flat),
-        oracle=sum(known) / len(known) if known else None,
+        oracle=sum(oracle_verdicts) / len(oracle_verdicts) if oracle_verdicts else None,
         agree=sum(point.holds == point.oracle for point in both),
         both=len(both),
     )
-
-
-def _edge(share: float, n: int, level: float) -> tuple[float, float] | None:
-    """The interval where all is met, or nothing: draws show no spread."""
-    return exact_bound(n, level, at_high=share == 1) if share in (0.0, 1.0) else None
 
 
 def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCase]:
@@ -278,37 +273,38 @@ def poster_cases(file: PosterFile, scored: Sequence[ItemScore]) -> list[PosterCa
     if file.task.side != "generation":
         return []
     metric = file.task.metrics[0].id
-    order = sorted(scored, key=lambda one: (one.answer == NO_PICTURE, one.worth[metric]))
-    return [_case(file, one, one.worth[metric]) for one in order[:MOST_POSTERS]]
-
-
-def _case(file: PosterFile, one: ItemScore, worth: float) -> PosterCase:
-    item = one.item
-    points = _shown(file, one) if file.task.answer == "points" else []
-    return PosterCase(
-        number=item.number,
-        name=_shorten(item.name, _LONGEST_POINT),
-        path=item.path,
-        prompt=_shorten(item.prompt, _LONGEST_PROMPT),
-        worth=worth,
-        there=one.answer != NO_PICTURE,
-        wanted=item.truth if file.task.answer == "label" else "",
-        said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
-        oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
-        points=tuple(
-            PointCase(
-                text=_shorten(p.text, _LONGEST_POINT),
-                kind=p.kind,
-                holds=p.holds,
-                why=_shorten(p.why, _LONGEST_POINT),
-                oracle=p.oracle,
+    order = sorted(scored, key=lambda score: (score.answer == NO_PICTURE, score.worth[metric]))
+    cases = []
+    for score in order[:MOST_POSTERS]:
+        worth = score.worth[metric]
+        item = score.item
+        points = _points_of_poster(file, score) if file.task.answer == "points" else []
+        cases.append(
+            PosterCase(
+                number=item.number,
+                name=_shorten(item.name, _LONGEST_POINT),
+                path=item.path,
+                prompt=_shorten(item.prompt, _LONGEST_PROMPT),
+                worth=worth,
+                there=score.answer != NO_PICTURE,
+                wanted=item.truth if file.task.answer == "label" else "",
+                said="" if points else _shorten(" ".join(item.judge or ()), _LONGEST_POINT),
+                oracle="" if points else _shorten(" ".join(field_texts(file, item, "oracle", 1)), _LONGEST_POINT),
+                points=tuple(
+                    point.model_copy(
+                        update={
+                            "text": _shorten(point.text, _LONGEST_POINT),
+                            "why": _shorten(point.why, _LONGEST_POINT),
+                        }
+                    )
+                    for point in points
+                ),
             )
-            for p in points
-        ),
-    )
+        )
+    return cases
 
 
-def _shorten(text: str, most: int) -> str:
+def _shorten(text: str, most: int = _LONGEST_ANSWER) -> str:
     return text if len(text) <= most else text[: most - 1] + "…"
 
 

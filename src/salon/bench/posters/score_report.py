@@ -1,4 +1,4 @@
-"""The report on poster tasks as one page: groups, tasks, difficulty curves, and what went wrong."""
+"""The report on poster tasks as one page: groups, tasks, difficulty curves, points, and what went wrong."""
 
 from __future__ import annotations
 
@@ -11,12 +11,10 @@ from markupsafe import Markup
 from salon.bench.posters.files import find_picture
 from salon.bench.posters.results import (
     DifficultyCurve,
-    MetricResult,
     PointCase,
     PosterCase,
     PosterGroup,
     PosterReport,
-    TaskResult,
     WrongAnswer,
 )
 from salon.bench.posters.tasks import metric_title
@@ -59,7 +57,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
     here = located(report)
     sections = [
         _group_section(here),
-        *([_released_section()] if here.compat else []),
+        *([Section("Released scoring", [Note(_WHY_RELEASED)])] if here.compat else []),
         _task_section(here),
         *_curve_sections(here),
         *point_sections(here),
@@ -68,6 +66,10 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         *gallery_section(report, pictures),
     ]
     items = sum(task.items for task in report.tasks)
+    judges = Markup(", ").join(
+        Markup("{} ({}, {} protocol)").format(brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol)
+        for card in report.judges
+    )
     return Page(
         title="Poster tasks",
         tab=f"Posters: {brief(report.contestant)}",
@@ -80,8 +82,8 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
         notes=[
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
-            *([Markup("Judged by {}.").format(_judges(report))] if report.judges else []),
-            *(f"{one.group} is without {', '.join(one.absent)}." for one in report.groups if one.absent),
+            *([Markup("Judged by {}.").format(judges)] if report.judges else []),
+            *(f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent),
             *report.policies,
         ],
         signature=one_way(str(report.signature)),
@@ -91,7 +93,7 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
 def _cards(report: PosterReport) -> list[Card]:
     cards = []
     if report.overall is not None:
-        groups = sum(one.group != "Generation" for one in report.groups)
+        groups = sum(group.group != "Generation" for group in report.groups)
         cards.append(
             Card(
                 "Overall",
@@ -100,30 +102,27 @@ def _cards(report: PosterReport) -> list[Card]:
             )
         )
     cards += [
-        Card(one.group, estimate_value(one.figure, None, 3), _under(one))
-        for one in report.groups
-        if one.figure is not None
+        Card(group.group, estimate_value(group.figure, None, 3), _under(group))
+        for group in report.groups
+        if group.figure is not None
     ]
     return cards
 
 
-def _under(one: PosterGroup) -> Markup:
-    told = count_noun(one.metrics, "metric")
-    return told if one.at_best is None else Markup("{}; provisional, at best {}").format(told, fixed(one.at_best, 3))
-
-
-def _judges(report: PosterReport) -> Markup:
-    return Markup(", ").join(
-        Markup("{} ({}, {} protocol)").format(brief(card.judge), count_noun(card.verdicts, "verdict"), card.protocol)
-        for card in report.judges
+def _under(group: PosterGroup) -> Markup:
+    metrics = count_noun(group.metrics, "metric")
+    return (
+        metrics
+        if group.at_best is None
+        else Markup("{}; provisional, at best {}").format(metrics, fixed(group.at_best, 3))
     )
 
 
 def _group_section(report: PosterReport) -> Section:
     rows = [
-        (one.group, one.figure.value, one.figure.low, one.figure.high, "")
-        for one in report.groups
-        if one.figure is not None
+        (group.group, group.figure.value, group.figure.low, group.figure.high, "")
+        for group in report.groups
+        if group.figure is not None
     ]
     blocks: list[Chart | Table] = []
     if rows:
@@ -133,21 +132,17 @@ def _group_section(report: PosterReport) -> Section:
         blocks.append(Chart(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
     columns = [Column("group", "Group"), Column("mean", "Mean", "estimate", 3), Column("metrics", "Metrics", "count")]
     columns += [Column("released", "Released", "number")] if report.compat else []
-    lacks = any(one.absent for one in report.groups)
+    lacks = any(group.absent for group in report.groups)
     columns += (
         [Column("absent", "Without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
     )
     table = [
-        {"group": one.group, "mean": one.figure, "metrics": one.metrics, "released": one.released,
-         "absent": Cell(len(one.absent), ", ".join(one.absent))}
-        for one in report.groups
+        {"group": group.group, "mean": group.figure, "metrics": group.metrics, "released": group.released,
+         "absent": Cell(len(group.absent), ", ".join(group.absent))}
+        for group in report.groups
     ]  # fmt: skip
     blocks.append(Table(columns, table, caption="Groups"))
     return Section("Groups", blocks, "Plain means of their tasks’ metrics, as in the published table.")
-
-
-def _released_section() -> Section:
-    return Section("Released scoring", [Note(_WHY_RELEASED)])
 
 
 def _task_section(report: PosterReport) -> Section:
@@ -157,7 +152,11 @@ def _task_section(report: PosterReport) -> Section:
         Column("value", "Value", "estimate", 3),
         Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
         Column("fixed", "Fixed answer", "number", hint="What the best single answer for every item gets."),
-        *([Column("oracle", "Oracle", "number", hint=_ORACLE)] if _has_oracle(report) else []),
+        *(
+            [Column("oracle", "Oracle", "number", hint=_ORACLE)]
+            if any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
+            else []
+        ),
         *([Column("released", "Released", "number", hint="By the published code.")] if report.compat else []),
         *(
             [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
@@ -167,59 +166,88 @@ def _task_section(report: PosterReport) -> Section:
         Column("items", "Items", "count"),
         *([Column("flag", "State", "badge")] if any(task.owed for task in report.tasks) else []),
     ]
-    rows = [_row(task, metric, i) for task in report.tasks for i, metric in enumerate(task.metrics)]
+    rows = []
+    for task in report.tasks:
+        for i, metric in enumerate(task.metrics):
+            title = metric.title + (" ↓" if metric.better == "low" else "")
+            provisional = (
+                Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
+            )
+            under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
+            rows.append(
+                {
+                    "task": task.title if i == 0 else "",
+                    "metric": title if metric.grouped else f"({title})",
+                    "value": Cell(metric.figure, metric.why or "", under),
+                    "chance": metric.chance,
+                    "fixed": metric.fixed,
+                    "oracle": metric.oracle,
+                    "released": Cell(
+                        metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""
+                    ),
+                    "of": metric.released_n,
+                    "items": task.items if metric.figure is None else metric.figure.n,
+                    "flag": provisional,
+                }
+            )
     table = Table(columns, rows, caption="Every metric of every task", sortable=False)
-    told = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
-    return Section("Tasks", [table], told)
-
-
-def _row(task: TaskResult, metric: MetricResult, index: int) -> dict[str, object]:
-    title = metric.title + (" ↓" if metric.better == "low" else "")
-    provisional = Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
-    under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
-    return {
-        "task": task.title if index == 0 else "",
-        "metric": title if metric.grouped else f"({title})",
-        "value": Cell(metric.figure, metric.why or "", under),
-        "chance": metric.chance,
-        "fixed": metric.fixed,
-        "oracle": metric.oracle,
-        "released": Cell(metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""),
-        "of": metric.released_n,
-        "items": task.items if metric.figure is None else metric.figure.n,
-        "flag": provisional,
-    }
-
-
-def _has_oracle(report: PosterReport) -> bool:
-    return any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
+    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [table], intro)
 
 
 def _curve_sections(report: PosterReport) -> list[Section]:
     if not report.curves:
         return []
     width = SMALL if len(report.curves) > 1 else WIDE
-    figures = [Chart(_drawing(curve, width), heading=f"{curve.title}: {curve.difficulty}") for curve in report.curves]
-    shown = ChartRow(figures) if len(figures) > 1 else figures[0]
-    return [Section("Difficulty", [shown], "Where it begins to fail; bands are intervals.")]
+    figures = [curve_chart([("", curve)], width, _LOW) for curve in report.curves]
+    block = ChartRow(figures) if len(figures) > 1 else figures[0]
+    return [Section("Difficulty", [block], "Where it begins to fail; bands are intervals.")]
 
 
-def _drawing(curve: DifficultyCurve, width: int) -> str:
-    points = curve.points
-    drawn = charts.Curve(
-        "", [point.x for point in points], [point.figure.value for point in points],
-        low=[point.figure.low for point in points], high=[point.figure.high for point in points],
-    )  # fmt: skip
-    lowest = min(0.0, *(min(point.figure.value, point.figure.low or 0.0) for point in points))
-    return charts.line_curves(
-        [drawn], title=f"{curve.title} over {curve.difficulty}", x_label=curve.difficulty,
-        y_label=metric_title(curve.task, curve.metric), y_domain=(lowest, 1.0), height=_LOW, width=width,
-    )  # fmt: skip
+def curve_chart(curves: Sequence[tuple[str, DifficultyCurve]], width: int, height: int) -> Chart:
+    """Curves of one task over one difficulty, each with its contestant's name."""
+    first = curves[0][1]
+    ends = [min(point.figure.value, point.figure.low or 0.0) for _, curve in curves for point in curve.points]
+    drawing = charts.line_curves(
+        [
+            charts.Curve(
+                name,
+                [point.x for point in curve.points],
+                [point.figure.value for point in curve.points],
+                low=[point.figure.low for point in curve.points],
+                high=[point.figure.high for point in curve.points],
+            )
+            for name, curve in curves
+        ],
+        title=f"{first.title} over {first.difficulty}",
+        x_label=first.difficulty,
+        y_label=metric_title(first.task, first.metric),
+        y_domain=(min(0.0, *ends), 1.0),
+        height=height,
+        width=width,
+    )
+    return Chart(drawing, heading=f"{first.title}: {first.difficulty}")
 
 
 def _lacking_sections(report: PosterReport) -> list[Section]:
     """What is worth nothing because it is not there, by task."""
-    rows = [_lacking(task) for task in report.tasks]
+    rows = []
+    for task in report.tasks:
+        parts: Sequence[Markup] = [
+            Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()
+        ]
+        reasons = Markup(", ").join(parts) or Markup("–")
+        rows.append(
+            {
+                "task": task.title,
+                "missing": task.missing,
+                "unread": sum(task.unread.values()),
+                "why": reasons,
+                "boxes": task.bad_boxes,
+                "owed": task.owed,
+                "pictures": task.no_picture,
+            }
+        )
     rows = [row for row in rows if any(row[name] for name in ("missing", "unread", "boxes", "owed", "pictures"))]
     if not rows:
         return []
@@ -236,26 +264,7 @@ def _lacking_sections(report: PosterReport) -> list[Section]:
                     "Everything here stays in the denominator.")]  # fmt: skip
 
 
-def _lacking(task: TaskResult) -> dict[str, object]:
-    return {
-        "task": task.title,
-        "missing": task.missing,
-        "unread": sum(task.unread.values()),
-        "why": _reasons(task.unread),
-        "boxes": task.bad_boxes,
-        "owed": task.owed,
-        "pictures": task.no_picture,
-    }
-
-
-def _reasons(unread: dict[str, int]) -> Markup:
-    parts: Sequence[Markup] = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in unread.items()]
-    return Markup(", ").join(parts) or Markup("–")
-
-
-# --------------------------------------------------------------------------------------------------
-# What went wrong as a gallery: the poster, what was wanted, what was said, and what was read of it.
-# --------------------------------------------------------------------------------------------------
+# -- wrong answers, with their pictures --------------------------------------------------------------------------------
 
 _SIDE = 480
 """Pixels of the longer side of a picture on the page."""
@@ -272,8 +281,8 @@ class FailureGallery(Block):
         return film_grid(*(self._case(case) for case in self.cases))
 
     def _case(self, case: WrongAnswer) -> Markup:
-        said = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
-        lines = (labelled_text(label, one_way(words) or "nothing") for label, words in said)
+        labelled = (("wanted", case.wanted), ("said", case.said), ("read", case.read))
+        lines = (labelled_text(label, one_way(words) or "nothing") for label, words in labelled)
         return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name), *lines)
 
 
@@ -283,7 +292,11 @@ def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section
     blocks = [
         Details(
             Markup("{} <span class='soft'>{}</span>").format(task.title, count_noun(len(task.failures), "answer")),
-            [FailureGallery(task.failures, _shown(task.failures, pictures))],
+            [
+                FailureGallery(
+                    task.failures, small_pictures({case.number: case.path for case in task.failures}, pictures)
+                )
+            ],
             open=number == 0,
         )
         for number, task in enumerate(tasks)
@@ -291,10 +304,6 @@ def gallery_section(report: PosterReport, pictures: Path | None) -> list[Section
     return (
         [Section("Failures", blocks, "The worst answers of each task, those that were read first.")] if blocks else []
     )
-
-
-def _shown(cases: Sequence[WrongAnswer], folder: Path | None) -> dict[int, str]:
-    return small_pictures({case.number: case.path for case in cases}, folder)
 
 
 def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, str]:
@@ -305,9 +314,7 @@ def small_pictures(files: Mapping[int, str], folder: Path | None) -> dict[int, s
     return {number: url for number, path in paths.items() if path is not None and (url := picture_url(path, _SIDE))}
 
 
-# --------------------------------------------------------------------------------------------------
-# Generated posters on the page: which kinds of points are met, and single posters with the points they lack.
-# --------------------------------------------------------------------------------------------------
+# -- generated posters, with the points they lack ----------------------------------------------------------------------
 
 KINDS = {
     "text": "text readable",
@@ -323,12 +330,26 @@ KINDS = {
 }
 """What a kind of point is about."""
 _MARKS = {True: "✓", False: "✗", None: "?"}
-_SAID = {True: "met", False: "not met", None: "verdict owed"}
+_SPOKEN_STATES = {True: "met", False: "not met", None: "verdict owed"}
 
 
 def point_sections(report: PosterReport) -> list[Section]:
     """Key points by kind."""
-    rows = [_kind_row(task, at) for task in report.tasks for at in range(len(task.points))]
+    rows = []
+    for task in report.tasks:
+        for at in range(len(task.points)):
+            kind = task.points[at]
+            rows.append(
+                {
+                    "task": task.title if at == 0 else "",
+                    "kind": KINDS.get(kind.kind, kind.kind),
+                    "met": Cell(kind.met, "not judged" if kind.met is None else ""),
+                    "points": kind.points,
+                    "owed": kind.owed,
+                    "oracle": kind.oracle,
+                    "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
+                }
+            )
     if not rows:
         return []
     columns = [
@@ -338,28 +359,15 @@ def point_sections(report: PosterReport) -> list[Section]:
         Column("points", "Points", "count"),
         Column("owed", "Verdicts owed", "count", hint="They count as not met."),
     ]
-    if any(one.oracle is not None for task in report.tasks for one in task.points):
+    if any(kind.oracle is not None for task in report.tasks for kind in task.points):
         columns += [
             Column("oracle", "Oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
             Column("agree", "Oracle agrees", hint="Of the points on which both judge and record say something."),
         ]
-    told = "Shares of points; intervals draw posters again. A poster that is not there meets none."
+    intro = "Shares of points; intervals draw posters again. A poster that is not there meets none."
     return [
-        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], told)
+        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], intro)
     ]
-
-
-def _kind_row(task: TaskResult, at: int) -> dict[str, object]:
-    one = task.points[at]
-    return {
-        "task": task.title if at == 0 else "",
-        "kind": KINDS.get(one.kind, one.kind),
-        "met": Cell(one.met, "not judged" if one.met is None else ""),
-        "points": one.points,
-        "owed": one.owed,
-        "oracle": one.oracle,
-        "agree": Markup("{} of {}").format(fixed(one.agree, 0), fixed(one.both, 0)) if one.both else "–",
-    }
 
 
 @dataclass(frozen=True)
@@ -374,10 +382,12 @@ class PosterGallery(Block):
 
     def _case(self, case: PosterCase) -> Markup:
         missing = "cannot be shown" if case.there else "no poster"
-        return element("div", picture_or_note(self.pictures.get(case.number, ""), case.name, missing), *_told(case))
+        return element(
+            "div", picture_or_note(self.pictures.get(case.number, ""), case.name, missing), *_poster_lines(case)
+        )
 
 
-def _told(case: PosterCase) -> list[Markup]:
+def _poster_lines(case: PosterCase) -> list[Markup]:
     """What is said under a poster: the points that are not met or not judged."""
     if not case.there:
         return [element("p", one_way(brief(case.name)), class_="told")]
@@ -385,18 +395,18 @@ def _told(case: PosterCase) -> list[Markup]:
         parts = [("asked for", case.wanted)] if case.wanted else []
         parts += [("judge", case.said or "no verdict"), *([("oracle", case.oracle)] if case.oracle else [])]
         return [labelled_text(label, one_way(words)) for label, words in parts]
-    met = sum(one.holds is True for one in case.points)
+    met = sum(point.holds is True for point in case.points)
     head = element("p", Markup("{} of {} points met").format(met, len(case.points)), class_="told")
-    open_ones = [one for one in case.points if one.holds is not True]
-    listed = element("div", element("ul", *(_point(one) for one in open_ones)), class_="told")
+    open_ones = [point for point in case.points if point.holds is not True]
+    listed = element("div", element("ul", *(_point(point) for point in open_ones)), class_="told")
     return [head, listed] if open_ones else [head]
 
 
-def _point(one: PointCase) -> Markup:
-    mark = element("span", _MARKS[one.holds], role="img", aria_label=_SAID[one.holds])
-    beside = " (the record says it is)" if one.holds is False and one.oracle else ""
-    why = element("span", f" {one_way(one.why)}{beside}", class_="soft") if one.why or beside else ""
-    return element("li", mark, element("span", one_way(one.text), why), class_="point")
+def _point(point: PointCase) -> Markup:
+    mark = element("span", _MARKS[point.holds], role="img", aria_label=_SPOKEN_STATES[point.holds])
+    beside = " (the record says it is)" if point.holds is False and point.oracle else ""
+    why = element("span", f" {one_way(point.why)}{beside}", class_="soft") if point.why or beside else ""
+    return element("li", mark, element("span", one_way(point.text), why), class_="point")
 
 
 def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section]:
@@ -407,14 +417,10 @@ def poster_sections(report: PosterReport, pictures: Path | None) -> list[Section
             Markup("{} <span class='soft'>{} of {}</span>").format(
                 task.title, len(task.posters), count_noun(task.items, "poster")
             ),
-            [PosterGallery(task.posters, _urls(task.posters, pictures))],
+            [PosterGallery(task.posters, small_pictures({case.number: case.path for case in task.posters}, pictures))],
             open=number == 0,
         )
         for number, task in enumerate(tasks)
     ]
-    told = "The worst of each task, with the points that are not met (✗) or not judged (?)."
-    return [Section("Posters", blocks, told)] if blocks else []
-
-
-def _urls(cases: tuple[PosterCase, ...], folder: Path | None) -> dict[int, str]:
-    return small_pictures({case.number: case.path for case in cases}, folder)
+    intro = "The worst of each task, with the points that are not met (✗) or not judged (?)."
+    return [Section("Posters", blocks, intro)] if blocks else []

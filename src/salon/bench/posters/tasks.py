@@ -1,4 +1,30 @@
-"""The closed vocabularies of the public files: every word an answer may be, and what else means the same."""
+"""The 24 tasks, one description each, and the closed vocabularies of their answers.
+
+19 tasks ask a model about a poster, 5 ask a generator to make one. A description says where the records of a public
+file hold the truth, what kind of answer is read from a response, and which metrics count. Files, parsers, metrics,
+contestants, reports and makers all go by it.
+
+**What a maker of a task has to do.** `salon.bench.posters.make` gives
+
+    MADE: tuple[str, ...]                         names of the tasks it can make
+    make_tasks(folder: Path, tasks: Sequence[str], n: int, seed: int) -> list[Path]
+
+`make_tasks` writes FOLDER/<side>/<file>.json (`PosterTask.place`: und_task/simple_ocr.json) in the public layout and
+the pictures beside it, FOLDER/<path>, with `path` as the records give it (forward slashes, relative to FOLDER). A
+record has `task` (one of `PosterTask.strings`), `subtask` (a word or a number; a name of its own where the task knows
+kinds), `name`, `path`, `prompt` (all that a model is told, options with their letters among it) and the truth in
+`PosterTask.truth[0]`:
+
+    text      gt "NIKE"                                      texts, lines  texts ["SALE", "50% off"] (lines: also gt)
+    letter    gt "C"                                         label         gt ["left-aligned"] or "Memphis"
+    effects   gt ["red", "stone", "ice"] (the color first)   patches       gt [0, 1, 8]
+    boxes     text_bbox [[x1, y1, x2, y2], ...] in pixels, largest area first, size [w, h], texts in the same order
+    points    gt ["the title is mirrored", ...]              rating        gt 6.5
+
+The same seed gives the same bytes. Letters and labels are balanced, so that "always A" is at chance. Numbers that make
+an item hard may stand in `difficulty`, {"rotation": 4.0, "clutter": 0.3}: the report draws a curve over each of them.
+`files.new_file(task, records)` checks the records and gives what to write; `item.read_item` will read them.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +39,7 @@ STYLES = (
     "Illustrative Style", "Japanese Style", "Memphis Style", "Minimalist Style", "New Chinese Aesthetic",
     "Papercut Style", "Pixel Art", "Pop Art", "Retro Style", "Typographic Minimalism", "Vaporwave Style",
 )  # fmt: skip
-"""As the public files spell them; the word Style may be left off or added (`meanings`)."""
+"""As the public files spell them; the word Style may be left off or added (`option_spellings`)."""
 ATTRIBUTES = (
     "angular", "artistic", "attention-grabbing", "attractive", "bad", "boring", "calm", "capitals", "charming",
     "clumsy", "complex", "cursive", "delicate", "disorderly", "display", "dramatic", "formal", "fresh", "friendly",
@@ -67,34 +93,7 @@ def option_spellings(options: tuple[str, ...]) -> dict[str, str]:
     return ways | bare | {f"{way} style": option for way, option in bare.items()}
 
 
-# --------------------------------------------------------------------------------------------------
-# The 24 tasks, one description each: 19 ask a model about a poster, 5 ask a generator to make one.
-#
-# A description says where the records of a public file hold the truth, what kind of answer is read from a response, and
-# which metrics count. Everything else (files, parsers, metrics, contestants, reports, makers) goes by it.
-#
-# **What a maker of a task has to do.** `salon.bench.posters.make` gives
-#
-#     MADE: tuple[str, ...]                         names of the tasks it can make
-#     make_tasks(folder: Path, tasks: Sequence[str], n: int, seed: int) -> list[Path]
-#
-# `make_tasks` writes FOLDER/<side>/<file>.json (`Task.place`: und_task/simple_ocr.json) in the public layout and the
-# pictures beside it, FOLDER/<path>, with `path` as the records give it (forward slashes, relative to FOLDER). A record
-# has `task` (one of `Task.strings`), `subtask` (a word or a number; a name of its own where the task knows kinds),
-# `name`, `path`, `prompt` (all that a model is told, options with their letters among it) and the truth in
-# `Task.truth[0]`:
-#
-#     text      gt "NIKE"                                      texts, lines  texts ["SALE", "50% off"] (lines: also gt)
-#     letter    gt "C"                                         label         gt ["left-aligned"] or "Memphis"
-#     effects   gt ["red", "stone", "ice"] (the color first)   patches       gt [0, 1, 8]
-#     boxes     text_bbox [[x1, y1, x2, y2], ...] in pixels, largest area first, size [w, h], texts in the same order
-#     points    gt ["the title is mirrored", ...]              rating        gt 6.5
-#
-# The same seed gives the same bytes. Letters and labels are balanced, so that "always A" is at chance. Numbers that
-# make
-# an item hard may stand in `difficulty`, {"rotation": 4.0, "clutter": 0.3}: the report draws a curve over each of them.
-# `files.new_file(task, records)` checks the records and gives what to write; `item.read_item` is what will read them.
-# --------------------------------------------------------------------------------------------------
+# -- tasks -------------------------------------------------------------------------------------------------------------
 
 
 Side = Literal["understanding", "generation"]
@@ -159,7 +158,7 @@ class PosterTask:
 
     def metric(self, id: str) -> Metric:
         """The metric with that id."""
-        return next(one for one in self.metrics if one.id == id)
+        return next(metric for metric in self.metrics if metric.id == id)
 
 
 _COLORS, _EFFECTS = len(COLORS), 48
@@ -234,24 +233,10 @@ TASKS: tuple[PosterTask, ...] = (
         ("text_bbox", "gt"),
     ),
     PosterTask(
-        "alignment",
-        "Alignment",
-        "Layout",
-        "label",
-        _choice(3),
-        ("alignment",),
-        ("gt", "alignment"),
-        options=ALIGNMENTS,
+        "alignment", "Alignment", "Layout", "label", _choice(3), ("alignment",), ("gt", "alignment"), options=ALIGNMENTS
     ),
     PosterTask(
-        "rotation",
-        "Rotation",
-        "Layout",
-        "label",
-        _choice(3),
-        ("rotation",),
-        ("rotation", "gt"),
-        options=ROTATIONS,
+        "rotation", "Rotation", "Layout", "label", _choice(3), ("rotation",), ("rotation", "gt"), options=ROTATIONS
     ),
     PosterTask(
         "empty_space",
@@ -357,7 +342,7 @@ def task_named(name: str) -> PosterTask:
 
 def metric_title(task: str, metric: str) -> str:
     """What a metric of a task is called on a page: Word recall, not wr."""
-    return next(one.title for one in task_named(task).metrics if one.id == metric)
+    return next(candidate.title for candidate in task_named(task).metrics if candidate.id == metric)
 
 
 def task_of(string: object, *, where: str) -> PosterTask:
@@ -367,6 +352,8 @@ def task_of(string: object, *, where: str) -> PosterTask:
             "a record of a known poster task is needed",
             found=f"task {string!r}",
             where=where,
-            remedy="known are " + ", ".join(repr(one) for one in _BY_STRING) + "; another version's file is not read",
+            remedy="known are "
+            + ", ".join(repr(known_string) for known_string in _BY_STRING)
+            + "; another version's file is not read",
         )
     return _BY_STRING[string]

@@ -1,6 +1,7 @@
-"""arena.html: what raters say of the generators, from the newest snapshot.
+"""arena.html and the pages of its boards: what raters say of the generators, from the newest snapshot.
 
-Boards over all categories stand here; those of a category, and all that are too large, have pages of their own.
+Boards over all categories stand on arena.html. Boards of a category, and all that are too large, have pages of their
+own: a win matrix of 24 generators alone takes a quarter of a MB.
 """
 
 from __future__ import annotations
@@ -11,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, Duel, RoutingJob
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import Badge, Block, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
@@ -23,7 +24,7 @@ CELLS = 500
 """Cells of win matrices that arena.html holds; of more, every matrix stands on the page of its board."""
 ALL_ROWS, LEAST_ROWS = 240, 8
 """Rows of all charts of arena.html together, and of each at least."""
-NAMED = 4
+MOST_NAMES = 4
 EVERY = "all"
 """What stands for all categories together."""
 JOBS = [
@@ -39,12 +40,12 @@ JOBS = [
 class ArenaPages:
     """arena.html and the pages of boards; only where there is a snapshot."""
 
-    material: SiteData
+    site: SiteData
 
     @cached_property
     def snapshot(self) -> ArenaSnapshot:
         """The newest."""
-        return self.material.arenas[-1]
+        return self.site.arenas[-1]
 
     @cached_property
     def together(self) -> list[ArenaBoard]:
@@ -65,8 +66,8 @@ class ArenaPages:
     def paths(self) -> dict[tuple[str | None, ...], str]:
         """Where each board is, by criterion and category: on a page of its own, or in a section of arena.html."""
         sections = [f"#{name}" for name in anchors([board.name for board in self.together])]
-        found = [*zip(self.together, sections), *zip(self.apart, board_paths(self.apart))]
-        return {(board.criterion, board.category): path for board, path in found}
+        board_places = [*zip(self.together, sections), *zip(self.apart, board_paths(self.apart))]
+        return {(board.criterion, board.category): path for board, path in board_places}
 
     @property
     def count(self) -> int:
@@ -76,17 +77,19 @@ class ArenaPages:
     def pages(self) -> Iterator[SitePage]:
         """arena.html first."""
         yield self._first()
-        yield from board_pages(self.material, self.snapshot, self.apart)
+        yield from board_pages(self.site, self.snapshot, self.apart)
 
     def _first(self) -> SitePage:
-        earlier = len(self.material.arenas) - 1
-        told = f" {earlier} earlier ones are among the downloads." if earlier else ""
+        earlier = len(self.site.arenas) - 1
+        note = f" {earlier} earlier ones are among the downloads." if earlier else ""
+        n = len(self.snapshot.boards)
+        board_count = "one board" if n == 1 else f"{n} boards"
         return SitePage(
             path="arena.html",
             title="Arena",
-            subtitle=f"What raters say of the generators, in {_boards(self.snapshot)}. Snapshot "
-            f"{self.snapshot.number}: a fit that no later one changes.{told}",
-            head=self.material.head,
+            subtitle=f"What raters say of the generators, in {board_count}. Snapshot "
+            f"{self.snapshot.number}: a fit that no later one changes.{note}",
+            head=self.site.head,
             sections=[*self._sections()],
             notes=self.snapshot.policies,
             signature=self.snapshot.signature_line,
@@ -104,14 +107,19 @@ class ArenaPages:
 
     def _jobs(self) -> Iterator[ListRow]:
         """Every job with the way to its board, and every board of a category that is no job."""
-        told = set()
+        listed_keys = set()
         for job in self.snapshot.routing.jobs:
             key = (*[id for id, share in job.weights.items() if share], job.category)
-            told.add(key)
-            yield _job_row(job, self.paths.get(key, ""))
+            listed_keys.add(key)
+            path = self.paths.get(key, "")
+            alone = Badge("yes", "clear") if len(job.best) == 1 else None
+            words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
+            yield _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
         for board in self.apart:
-            if board.category is not None and (board.criterion, board.category) not in told:
-                yield _board_row(board, self.paths[board.criterion, board.category])
+            if board.category is not None and (board.criterion, board.category) not in listed_keys:
+                path = self.paths[board.criterion, board.category]
+                first = _names([place.generator for place in board.places if place.tier in (1, None)])
+                yield _row(path, board.name, board.category, board.reason, board.label, (first, None, None))
 
     def _board(self, board: ArenaBoard) -> Iterator[Block | str]:
         """All of a board, or its chart and the way to the rest."""
@@ -129,12 +137,23 @@ class ArenaPages:
             yield from adjusted_blocks(board)
 
 
-def arena_summary(material: SiteData) -> Iterator[Section]:
+def arena_summary(site: SiteData) -> Iterator[Section]:
     """For the front page: who leads each criterion, with the way to the rest."""
-    if not material.arenas:
+    if not site.arenas:
         return
-    snapshot = material.arenas[-1]
-    rows = [_summary_row(board) for board in snapshot.boards if board.category is None]
+    snapshot = site.arenas[-1]
+    rows = []
+    for board in snapshot.boards:
+        if board.category is None:
+            first = [place.generator for place in board.places if place.tier in (1, None)]
+            rows.append(
+                {
+                    "criterion": board.name,
+                    "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
+                    "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
+                    "raters": board.coverage.raters.words,
+                }
+            )
     columns = [Column("criterion", "Criterion"), Column("first", "Not told from the best"),
                Column("answers", "Answers", "count"), Column("raters", "Raters")]  # fmt: skip
     link = Markup("Boards, win matrices and a routing table: {}.").format(element("a", "Arena", href="arena.html"))
@@ -144,32 +163,6 @@ def arena_summary(material: SiteData) -> Iterator[Section]:
         [*badge, Table(columns, rows, sortable=False, label="Leaders by criterion"), link],
         f"Snapshot {snapshot.number}.",
     )
-
-
-def _boards(snapshot: ArenaSnapshot) -> str:
-    n = len(snapshot.boards)
-    return "one board" if n == 1 else f"{n} boards"
-
-
-def _summary_row(board: ArenaBoard) -> dict[str, object]:
-    first = [place.generator for place in board.places if place.tier in (1, None)]
-    return {
-        "criterion": board.name,
-        "first": _names(first) if board.places else Cell(numbers.MISSING, board.reason or ""),
-        "answers": board.coverage.comparisons + board.coverage.rankings + board.coverage.ratings,
-        "raters": board.coverage.raters.words,
-    }
-
-
-def _job_row(job: RoutingJob, path: str) -> ListRow:
-    alone = Badge("yes", "clear") if len(job.best) == 1 else None
-    words = f"{job.name} {job.category or EVERY} {' '.join(job.best)}"
-    return _row(path, job.name, job.category, job.reason, words, (_names(job.best), job.margin, alone))
-
-
-def _board_row(board: ArenaBoard, path: str) -> ListRow:
-    first = [place.generator for place in board.places if place.tier in (1, None)]
-    return _row(path, board.name, board.category, board.reason, board.label, (_names(first), None, None))
 
 
 def _row(
@@ -195,17 +188,15 @@ def _names(names: Sequence[str]) -> str:
     """The first few; nothing of none."""
     if not names:
         return ""
-    more = len(names) - NAMED
+    more = len(names) - MOST_NAMES
     return str(
-        join_names([*(brief(name, 40) for name in names[:NAMED]), *([f"{more} more"] if more > 0 else [])]).unescape()
+        join_names(
+            [*(brief(name, 40) for name in names[:MOST_NAMES]), *([f"{more} more"] if more > 0 else [])]
+        ).unescape()
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# One board of an arena: who stands where, who beats whom, what else moves answers. Each may have a page of its own.
-#
-# A page holds one board, because a board may be large: a win matrix of 24 generators alone weighs a quarter of a MB.
-# --------------------------------------------------------------------------------------------------
+# -- one board ---------------------------------------------------------------------------------------------------------
 
 ROWS = 40
 """Generators on a board's chart; of more, the best and the worst."""
@@ -218,11 +209,11 @@ UNMET: tuple[float | None, int, str] = (None, 0, "")
 def board_paths(boards: Sequence[ArenaBoard]) -> list[str]:
     """The path of each board's page."""
     keys = ["--".join(filter(None, (board.criterion, board.category))) for board in boards]
-    found = page_names(keys)
-    return [f"arena/{found[key]}.html" for key in keys]
+    names = page_names(keys)
+    return [f"arena/{names[key]}.html" for key in keys]
 
 
-def board_pages(material: SiteData, snapshot: ArenaSnapshot, boards: Sequence[ArenaBoard]) -> Iterator[SitePage]:
+def board_pages(site: SiteData, snapshot: ArenaSnapshot, boards: Sequence[ArenaBoard]) -> Iterator[SitePage]:
     """A page for each of `boards`, with ways to its neighbours."""
     paths = board_paths(boards)
     steps = [PageLink(brief(board.label, 40), path.removeprefix("arena/")) for board, path in zip(boards, paths)]
@@ -231,7 +222,7 @@ def board_pages(material: SiteData, snapshot: ArenaSnapshot, boards: Sequence[Ar
             path=path,
             title=brief(board.label, 100).replace(" · ", "\u00a0· "),  # no line begins with the dot
             subtitle=coverage(board),
-            head=material.head,
+            head=site.head,
             kicker=Markup('<a href="../arena.html">Arena</a> · snapshot {}').format(snapshot.number),
             sections=[*_sections(board)],
             before=steps[n - 1] if n else None,
@@ -271,11 +262,11 @@ def coverage(board: ArenaBoard) -> str:
 
 
 def board_notes(board: ArenaBoard) -> Iterator[Note]:
-    """Why there is none, and what to beware of."""
+    """Why there is no board, and warnings."""
     if board.reason:
         yield Note(sentence(board.reason), "thin", heading="No board.")
-    warnings = [sentence(one) for one in board.warnings]
-    yield from (Note(one, "open") for one in warnings if one != SIMULATED)  # the banner says it
+    warnings = [sentence(warning) for warning in board.warnings]
+    yield from (Note(warning, "open") for warning in warnings if warning != SIMULATED)  # the banner says it
 
 
 def scores_chart(board: ArenaBoard, rows: int, heading: str = "") -> Chart:
@@ -284,24 +275,25 @@ def scores_chart(board: ArenaBoard, rows: int, heading: str = "") -> Chart:
 
 
 def _caterpillar(board: ArenaBoard, places: Sequence[ArenaPlace], title: str, rows: int = ROWS) -> str:
-    shown, left_out = [*places], None
-    if len(shown) > rows:
+    rows_shown, left_out = [*places], None
+    if len(rows_shown) > rows:
         half = rows // 2
-        left_out = half, f"{len(shown) - 2 * half} more"
-        shown = [*shown[:half], *shown[-half:]]
+        left_out = half, f"{len(rows_shown) - 2 * half} more"
+        rows_shown = [*rows_shown[:half], *rows_shown[-half:]]
     marks = [
         charts.ScoreMark(
             brief(place.generator, 40), place.score.value, place.score.low, place.score.high, place.tier,
             note=f"rank {place.rank}" + (f", may be {place.rank_low}–{place.rank_high}" if place.rank_low else "")
             + f"; {numbers.count(place.n)} answers",
         )
-        for place in shown
+        for place in rows_shown
     ]  # fmt: skip
-    return charts.caterpillar(marks, title=f"{title}: {board.label}", x_label=_scale(board), left_out=left_out)
-
-
-def _scale(board: ArenaBoard) -> str:
-    return f"mean rating, scale {board.scale}" if board.method == "mean" else board.scale
+    return charts.caterpillar(
+        marks,
+        title=f"{title}: {board.label}",
+        x_label=f"mean rating, scale {board.scale}" if board.method == "mean" else board.scale,
+        left_out=left_out,
+    )
 
 
 def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
@@ -309,9 +301,15 @@ def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
     matrix = board.matrix
     assert matrix is not None
     names = matrix.generators[:MATRIX]
-    held = _duels(matrix.duels)
+    duel_cells: dict[tuple[str, str], tuple[float | None, int, str]] = {}
+    for duel in matrix.duels:
+        n, share = duel.wins + duel.losses + duel.ties, duel.share
+        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
+        duel_cells[duel.first, duel.second] = share.value, n, numbers.interval(share.low, share.high, 2)
+        duel_cells[duel.second, duel.first] = 1 - share.value, n, numbers.interval(low, high, 2)
+    cells = duel_cells
     shares, counts, notes = (
-        [[held.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
+        [[cells.get((row, column), UNMET)[part] for column in names] for row in names] for part in range(3)
     )
     labels = [brief(name, 28) for name in names]
     drawing = charts.heat_map(
@@ -335,22 +333,14 @@ def win_matrix_chart(board: ArenaBoard, heading: str = "") -> Chart:
     )
 
 
-def _duels(duels: Sequence[Duel]) -> dict[tuple[str, str], tuple[float | None, int, str]]:
-    """Share, count and interval of each duel, from both sides."""
-    found: dict[tuple[str, str], tuple[float | None, int, str]] = {}
-    for one in duels:
-        n, share = one.wins + one.losses + one.ties, one.share
-        low, high = (None if end is None else 1 - end for end in (share.high, share.low))
-        found[one.first, one.second] = share.value, n, numbers.interval(share.low, share.high, 2)
-        found[one.second, one.first] = 1 - share.value, n, numbers.interval(low, high, 2)
-    return found
-
-
 def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:
     """Covariates, and the board without them."""
     adjusted = board.adjusted
     assert adjusted is not None
-    rows = [{"covariate": one.covariate, "beta": one.beta, "unit": one.unit, "p": one.p} for one in adjusted.effects]
+    rows = [
+        {"covariate": effect.covariate, "beta": effect.beta, "unit": effect.unit, "p": effect.p}
+        for effect in adjusted.effects
+    ]
     if rows:
         columns = [
             Column("covariate", "Covariate"),

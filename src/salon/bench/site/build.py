@@ -45,59 +45,55 @@ def build_site(
     progress: Callable[[int, int], None] | None = None,
     on_page: Callable[[SitePage], None] | None = None,
 ) -> Site:
-    """Write the pages of `board` into the folder `out`; `progress` is told how much is done, and of how much.
+    """Write the pages of `board` into the folder `out`; `progress` gets the completed and the total number of steps.
 
     `on_page` is called with every page that was written.
     """
     folder = site_target(out)
-    material = read_site_data(board, title)
-    step = _counter(material, progress)
+    site = read_site_data(board, title)
+    step = _counter(site, progress)
     with whole_folder(folder) as stage:
-        pictures = make_pictures(material, stage, folder, width, step)
+        pictures = make_pictures(site, stage, folder, width, step)
         for name, path in asset_names().items():
             put_file(stage / path, assets()[name].encode())
         pages = 0
-        for page in chain(site_pages(material, pictures), [_data(material, stage)]):
+        listed = []
+        for file in downloads(site):
+            put_file(stage / "data" / file.path, file.data)
+            listed.append((file.path, file.about, len(file.data)))
+        data = downloads_page(site, listed)
+        for page in chain(site_pages(site, pictures), [data]):
             put_file(stage / page.path, page.html().encode())
             if on_page is not None:
                 on_page(page)
             step(page.path)
             pages += 1
-    broken = sum(isinstance(one, BadFile) for one in pictures.values())
+    broken = sum(isinstance(thumbnail, BadFile) for thumbnail in pictures.values())
     return Site(folder, pages, len(pictures) - broken, broken)
 
 
-def site_pages(material: SiteData, pictures: Pictures) -> Iterator[SitePage]:
+def site_pages(site: SiteData, pictures: Pictures) -> Iterator[SitePage]:
     """Every page but the list of downloads, one at a time: a large site never stands whole in memory."""
-    yield index_page(material)
-    yield prompts_page(material)
-    yield tags_page(material)
-    yield method_page(material)
-    yield from (ArenaPages(material).pages() if material.arenas else [])
-    yield from ([raters_page(material)] if material.raters else [])
-    yield from GeneratorPages(material, pictures).pages()
-    yield from PromptPages(material, pictures).pages()
+    yield index_page(site)
+    yield prompts_page(site)
+    yield tags_page(site)
+    yield method_page(site)
+    yield from (ArenaPages(site).pages() if site.arenas else [])
+    yield from ([raters_page(site)] if site.raters else [])
+    yield from GeneratorPages(site, pictures).pages()
+    yield from PromptPages(site, pictures).pages()
 
 
-def _data(material: SiteData, stage: Path) -> SitePage:
-    """Write what can be downloaded, and the page that lists it."""
-    listed = []
-    for file in downloads(material):
-        put_file(stage / "data" / file.path, file.data)
-        listed.append((file.path, file.about, len(file.data)))
-    return downloads_page(material, listed)
-
-
-def _counter(material: SiteData, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
-    wanted = len(shown_pictures(material)) + len(material.entries) + len(material.suite.prompts) + OTHER_PAGES
-    wanted += bool(material.raters) + (ArenaPages(material).count if material.arenas else 0)
-    done = 0
+def _counter(site: SiteData, progress: Callable[[int, int], None] | None) -> Callable[[str], None]:
+    total = len(shown_pictures(site)) + len(site.entries) + len(site.suite.prompts) + OTHER_PAGES
+    total += bool(site.raters) + (ArenaPages(site).count if site.arenas else 0)
+    completed = 0
 
     def step(_: str) -> None:
-        nonlocal done
-        done += 1
+        nonlocal completed
+        completed += 1
         if progress is not None:
-            progress(done, wanted)
+            progress(completed, total)
 
     return step
 

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any, Final
 
-from salon.bench.entry import AxisResult, EntryResult, PictureResult
+from salon.bench.entry import AxisResult, EntryResult
 from salon.bench.site.frame import SitePage
 from salon.bench.site.prompt_pages import point_text
 from salon.bench.site.site_data import SiteData, SiteEntry
@@ -35,46 +35,48 @@ class Download:
     data: bytes
 
 
-def downloads(material: SiteData) -> Iterator[Download]:
+def downloads(site: SiteData) -> Iterator[Download]:
     """Every file, in the order they are listed."""
-    yield Download("board.json", "The board: axes, intervals, ranks, tie groups", _json(board_document(material)))
-    yield Download("board.csv", "The same as a table", board_csv(material))
-    yield Download("prompts.csv", "Prompts with tags and points", prompts_csv(material))
-    for one in (*material.published, *material.provisional):
-        if one.result:
-            path = f"results/{material.entry_pages[one.name]}.json"
+    yield Download(
+        "board.json",
+        "The board: axes, intervals, ranks, tie groups",
+        (json.dumps(board_document(site), ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode(),
+    )
+    yield Download("board.csv", "The same as a table", board_csv(site))
+    yield Download("prompts.csv", "Prompts with tags and points", prompts_csv(site))
+    for site_entry in (*site.published, *site.provisional):
+        if site_entry.result:
+            path = f"results/{site.entry_pages[site_entry.name]}.json"
             yield Download(
-                path, f"Every answer and score of {material.labels[one.name]}", _noun(public_result(material, one))
+                path,
+                f"Every answer and score of {site.labels[site_entry.name]}",
+                _noun(public_result(site, site_entry)),
             )
-    for snapshot in material.arenas:
+    for snapshot in site.arenas:
         yield Download(f"arena/{snapshot.number:04}.json", "What raters say", _noun(snapshot))
-    for tables in material.raters:
+    for tables in site.raters:
         yield Download(f"raters/{tables.number:04}.json", "What raters are worth", _noun(tables))
 
 
-def board_document(material: SiteData) -> dict[str, Any]:
+def board_document(site: SiteData) -> dict[str, Any]:
     """data/board.json; the front page's numbers name their paths in it."""
-    card = material.suite.card
+    card = site.suite.card
     return {
         "format": FORMAT,
-        "title": material.title,
-        "suite": {
-            "name": card.name,
-            "version": card.version,
-            "hash": material.suite.hash,
-            "files": material.suite.hashes,
-        },
-        "axes": [{"id": axis.id, "title": axis.title, "about": axis.hint} for axis in material.axes],
-        "entries": [_entry_record(material, one) for one in material.published],
-        "provisional": [_entry_record(material, one) for one in material.provisional],
+        "title": site.title,
+        "suite": {"name": card.name, "version": card.version, "hash": site.suite.hash, "files": site.suite.hashes},
+        "axes": [{"id": axis.id, "title": axis.title, "about": axis.hint} for axis in site.axes],
+        "entries": [_entry_record(site, site_entry) for site_entry in site.published],
+        "provisional": [_entry_record(site, site_entry) for site_entry in site.provisional],
         "retracted": [
-            {"name": one.name, "reason": one.retraction.reason, "at": one.retraction.at} for one in material.retracted
+            {"name": site_entry.name, "reason": site_entry.retraction.reason, "at": site_entry.retraction.at}
+            for site_entry in site.retracted
         ],
     }
 
 
-def _entry_record(material: SiteData, one: SiteEntry) -> dict[str, Any]:
-    entry, result = one.entry, one.result
+def _entry_record(site: SiteData, site_entry: SiteEntry) -> dict[str, Any]:
+    entry, result = site_entry.entry, site_entry.result
     record: dict[str, Any] = {
         "name": entry.name,
         "title": entry.title,
@@ -85,77 +87,83 @@ def _entry_record(material: SiteData, one: SiteEntry) -> dict[str, Any]:
     if result is None:
         return record
     axes = {
-        axis.id: _axis_record(material, one, axis.id, found) for axis in material.axes if (found := axis.of(result))
+        axis.id: _axis_record(site, site_entry, axis.id, axis_result)
+        for axis in site.axes
+        if (axis_result := axis.of(result))
     }
     return record | {
         "axes": axes,
-        "points": _axis_record(material, one, "points", result.points),
-        "oracle": _axis_record(material, one, "oracle", result.oracle) if result.oracle else None,
+        "points": _axis_record(site, site_entry, "points", result.points),
+        "oracle": _axis_record(site, site_entry, "oracle", result.oracle) if result.oracle else None,
         "digest": result.digest,
         "signature": result.signature_line,
     }
 
 
-def _axis_record(material: SiteData, one: SiteEntry, axis: str, found: AxisResult) -> dict[str, Any]:
-    standing = material.standing.get(axis, {}).get(one.name) if one.published else None
+def _axis_record(site: SiteData, site_entry: SiteEntry, axis: str, axis_result: AxisResult) -> dict[str, Any]:
+    standing = site.standing.get(axis, {}).get(site_entry.name) if site_entry.published else None
     ranks = {"rank": standing.rank, "rank_low": standing.low, "rank_high": standing.high, "tier": standing.tier,
              "tied": list(standing.tied)} if standing else {}  # fmt: skip
-    return asdict(found.figure) | {"at_best": found.at_best, "coverage": found.coverage.model_dump()} | ranks
+    return (
+        asdict(axis_result.figure)
+        | {"at_best": axis_result.at_best, "coverage": axis_result.coverage.model_dump()}
+        | ranks
+    )
 
 
-def board_csv(material: SiteData) -> bytes:
+def board_csv(site: SiteData) -> bytes:
     """One row for each published entry."""
     head = ["entry", "title", "by", "licence"]
-    for axis in material.axes:
+    for axis in site.axes:
         head += [axis.id, *(f"{axis.id}_{part}" for part in ("low", "high", "rank", "rank_low", "rank_high", "tier"))]
     head += ["oracle", "digest", "signature"]
-    return _csv(head, (_csv_row(material, one) for one in material.published))
+    return _csv(head, (_csv_row(site, site_entry) for site_entry in site.published))
 
 
-def _csv_row(material: SiteData, one: SiteEntry) -> list[object]:
-    row: list[object] = [one.entry.name, one.entry.title, one.entry.by, one.entry.licence]
-    for axis in material.axes:
-        found, standing = axis.of(one.computed), material.standing[axis.id].get(one.name)
-        row += [found.figure.value, found.figure.low, found.figure.high] if found else [None] * 3
+def _csv_row(site: SiteData, site_entry: SiteEntry) -> list[object]:
+    row: list[object] = [site_entry.entry.name, site_entry.entry.title, site_entry.entry.by, site_entry.entry.licence]
+    for axis in site.axes:
+        axis_result, standing = axis.of(site_entry.computed), site.standing[axis.id].get(site_entry.name)
+        row += (
+            [axis_result.figure.value, axis_result.figure.low, axis_result.figure.high] if axis_result else [None] * 3
+        )
         row += [standing.rank, standing.low, standing.high, standing.tier] if standing else [None] * 4
-    oracle = one.computed.oracle
-    return [*row, oracle.figure.value if oracle else None, one.computed.digest, one.computed.signature_line]
+    oracle = site_entry.computed.oracle
+    return [
+        *row,
+        oracle.figure.value if oracle else None,
+        site_entry.computed.digest,
+        site_entry.computed.signature_line,
+    ]
 
 
-def prompts_csv(material: SiteData) -> bytes:
+def prompts_csv(site: SiteData) -> bytes:
     """One row for each point of each prompt; of a private one only its tag and digest."""
     points: dict[str, list[str]] = {}
-    for point in material.suite.points:
+    for point in site.suite.points:
         points.setdefault(point.prompt or "", []).append(point_text(point))
     rows = []
-    for one in material.suite.prompts:
-        tag = material.suite.tag_of(one.prompt.id)
-        asked = [] if one.private else [*points.get("", []), *points.get(one.prompt.id, [])]
-        known = [one.prompt.id, tag.id, tag.group, int(tag.eps), int(one.private), one.digest]
-        rows += [[*known, material.words_of(one), text] for text in asked or [""]]
+    for prompt in site.suite.prompts:
+        tag = site.suite.tag_of(prompt.id)
+        texts = [] if prompt.private else [*points.get("", []), *points.get(prompt.id, [])]
+        fields = [prompt.id, tag.id, tag.group, int(tag.eps), int(prompt.private), prompt.digest]
+        rows += [[*fields, site.words_of(prompt), text] for text in texts or [""]]
     return _csv(["prompt", "tag", "group", "eps", "private", "digest", "text", "point"], rows)
 
 
-def public_result(material: SiteData, one: SiteEntry) -> EntryResult:
+def public_result(site: SiteData, site_entry: SiteEntry) -> EntryResult:
     """A result without what would give private prompts away."""
-    private = {prompt.prompt.id for prompt in material.suite.prompts if prompt.private}
-    return _hidden(one.computed, private)
-
-
-def _hidden(result: EntryResult, private: set[str]) -> EntryResult:
-    def hide(picture: PictureResult) -> PictureResult:
-        return picture.model_copy(update=HIDDEN)
-
-    prompts = tuple(
-        prompt.model_copy(update={"pictures": tuple(map(hide, prompt.pictures))})
-        if prompt.prompt in private
+    result = site_entry.computed
+    prompts = [
+        prompt.model_copy(update={"pictures": tuple(p.model_copy(update=HIDDEN) for p in prompt.pictures)})
+        if prompt.prompt in site.suite.private
         else prompt
         for prompt in result.prompts
-    )
-    return result.model_copy(update={"prompts": prompts})
+    ]
+    return result.model_copy(update={"prompts": tuple(prompts)})
 
 
-def downloads_page(material: SiteData, files: Sequence[tuple[str, str, int]]) -> SitePage:
+def downloads_page(site: SiteData, files: Sequence[tuple[str, str, int]]) -> SitePage:
     """data/index.html: (path, about, bytes) of every file."""
     rows = [
         {"file": element("a", path, href=path, download=""), "about": about, "size": size}
@@ -166,7 +174,7 @@ def downloads_page(material: SiteData, files: Sequence[tuple[str, str, int]]) ->
         path="data/index.html",
         title="Data",
         subtitle="Every number of this site, to compute with.",
-        head=material.head,
+        head=site.head,
         sections=[Section("Files", [Table(columns, rows, label="Files")], "JSON as the board keeps it; CSV in UTF-8.")],
         notes=[
             "In results, points, answers and pictures of private prompts are left out; their numbers are not.",
@@ -176,13 +184,9 @@ def downloads_page(material: SiteData, files: Sequence[tuple[str, str, int]]) ->
     )
 
 
-def _noun(held: Noun) -> bytes:
+def _noun(noun: Noun) -> bytes:
     """The same JSON, from the noun itself: ten times as fast where there are thousands of answers."""
-    return (held.model_dump_json(indent=1) + "\n").encode()
-
-
-def _json(record: object) -> bytes:
-    return (json.dumps(record, ensure_ascii=False, indent=1, allow_nan=False) + "\n").encode()
+    return (noun.model_dump_json(indent=1) + "\n").encode()
 
 
 def _csv(head: Sequence[str], rows: Iterable[Sequence[object]]) -> bytes:

@@ -1,4 +1,4 @@
-"""One page of a site: the look of the house, navigation above, the style sheet and script in files that all share."""
+"""What all pages share: the frame with navigation, style sheet and script, lists to search, and how code is written."""
 
 from __future__ import annotations
 
@@ -108,11 +108,11 @@ def assets() -> dict[str, str]:
 @cache
 def asset_names() -> dict[str, str]:
     """Their paths in the site; a changed file has a new name, so that no browser shows a stale one."""
-    found = {}
+    paths = {}
     for name, text in assets().items():
         stem, ending = name.split(".")
-        found[name] = f"assets/{stem}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.{ending}"
-    return found
+        paths[name] = f"assets/{stem}-{hashlib.sha256(text.encode()).hexdigest()[:10]}.{ending}"
+    return paths
 
 
 @cache
@@ -120,9 +120,7 @@ def _text(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-# --------------------------------------------------------------------------------------------------
-# A long list to sort and search, whose order and search stand in the address.
-# --------------------------------------------------------------------------------------------------
+# -- long lists to sort and search; order and search stand in the address ----------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -167,9 +165,7 @@ class Listing(SiteBlock):
         return str(key if key is not None else format_value(raw, column.kind)).lower()
 
 
-# --------------------------------------------------------------------------------------------------
-# How pages write what is not prose: code between backticks, signatures and hashes, the opening of a long text.
-# --------------------------------------------------------------------------------------------------
+# -- wording -----------------------------------------------------------------------------------------------------------
 
 
 def mark_code(words: str) -> Markup:
@@ -196,7 +192,7 @@ def code_line(line: str) -> Markup:
 
 
 def opening_words(text: str, most: int) -> str:
-    """The first words of a text on one line, at most so many characters."""
+    """The first words of a text on one line, at most `most` characters."""
     words = " ".join(one_way(text).split())
     if len(words) <= most:
         return words

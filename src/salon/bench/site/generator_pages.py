@@ -17,7 +17,6 @@ from salon.bench.site.site_data import Pictures, SiteData, SiteEntry, web_link
 from salon.report import Block, Card, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
 from salon.report.svg import element
 from salon.report.words import brief, join_names, sentence
-from salon.stats.result import Estimate
 from salon.store.pictures import Thumb
 
 PICTURES = 6
@@ -28,70 +27,78 @@ PICTURES = 6
 class GeneratorPages:
     """Pages of all entries."""
 
-    material: SiteData
+    site: SiteData
     pictures: Pictures
 
     def pages(self) -> Iterator[SitePage]:
         """In the board's order, retracted ones last."""
-        shown = (*self.material.ordered, *self.material.retracted)
-        for place, one in enumerate(shown):
-            before = shown[place - 1] if place else None
-            yield self._page(one, before, shown[place + 1] if place + 1 < len(shown) else None)
+        entries = (*self.site.ordered, *self.site.retracted)
+        for place, site_entry in enumerate(entries):
+            before = entries[place - 1] if place else None
+            yield self._page(site_entry, before, entries[place + 1] if place + 1 < len(entries) else None)
 
-    def _page(self, one: SiteEntry, before: SiteEntry | None, after: SiteEntry | None) -> SitePage:
-        entry = one.entry
+    def _page(self, site_entry: SiteEntry, before: SiteEntry | None, after: SiteEntry | None) -> SitePage:
+        entry = site_entry.entry
         return SitePage(
-            path=f"generators/{self.material.entry_pages[one.name]}.html",
+            path=f"generators/{self.site.entry_pages[site_entry.name]}.html",
             title=brief(entry.label, 100),
             subtitle=brief(entry.about, 400) if entry.about else "",
-            head=self.material.head,
-            kicker="Entry" + ("" if one.published else " · provisional: not on the board"),
+            head=self.site.head,
+            kicker="Entry" + ("" if site_entry.published else " · provisional: not on the board"),
             banner=f"Retracted: {sentence(brief(entry.retracted.reason, 400))}" if entry.retracted else "",
-            cards=self._cards(one) if one.published and not entry.retracted else (),
-            sections=[*self._sections(one)],
+            cards=self._cards(site_entry) if site_entry.published and not entry.retracted else (),
+            sections=[*self._sections(site_entry)],
             before=self._step(before),
             after=self._step(after),
-            notes=one.result.policies if one.result else (),
-            signature=one.result.signature_line if one.result else "",
+            notes=site_entry.result.policies if site_entry.result else (),
+            signature=site_entry.result.signature_line if site_entry.result else "",
         )
 
-    def _step(self, one: SiteEntry | None) -> PageLink | None:
-        if one is None:
+    def _step(self, site_entry: SiteEntry | None) -> PageLink | None:
+        if site_entry is None:
             return None
-        return PageLink(brief(self.material.labels[one.name], 30), f"{self.material.entry_pages[one.name]}.html")
+        return PageLink(brief(self.site.labels[site_entry.name], 30), f"{self.site.entry_pages[site_entry.name]}.html")
 
-    def _cards(self, one: SiteEntry) -> list[Card]:
+    def _cards(self, site_entry: SiteEntry) -> list[Card]:
         return [
-            Card(axis.title, numbers.fixed(found.figure.value, 1), self._place_words(one, axis.id, found))
-            for axis in self.material.axes[:3]
-            if (found := axis.of(one.computed))
+            Card(
+                axis.title,
+                numbers.fixed(axis_result.figure.value, 1),
+                self._place_words(site_entry, axis.id, axis_result),
+            )
+            for axis in self.site.axes[:3]
+            if (axis_result := axis.of(site_entry.computed))
         ]
 
-    def _place_words(self, one: SiteEntry, axis: str, found: AxisResult) -> str:
-        standing = self.material.standing[axis].get(one.name)
-        of = len(self.material.published)
+    def _place_words(self, site_entry: SiteEntry, axis: str, axis_result: AxisResult) -> str:
+        standing = self.site.standing[axis].get(site_entry.name)
+        of = len(self.site.published)
         rank = f"; rank {standing.rank} of {of}, may be {rank_range(standing)}" if standing and of > 1 else ""
-        return f"{numbers.interval(found.figure.low, found.figure.high, 1)}{rank}"
+        return f"{numbers.interval(axis_result.figure.low, axis_result.figure.high, 1)}{rank}"
 
-    def _sections(self, one: SiteEntry) -> Iterator[Section]:
-        if one.result is None:
+    def _sections(self, site_entry: SiteEntry) -> Iterator[Section]:
+        if site_entry.result is None:
             yield Section("Results", [Note("Not judged yet.")])
-        elif not one.entry.retracted:
-            yield Section("Axes", [self._axes(one)], "Each with its interval, what it rests on, and what is missing.")
-            yield from strength_sections(self.material, one)
-            yield from self._criteria(one)
-            yield from spread_sections(self.material, one)
-            yield from self._extremes(one)
-        yield Section("Where it comes from", [self._about(one)])
+        elif not site_entry.entry.retracted:
+            yield Section(
+                "Axes", [self._axes(site_entry)], "Each with its interval, what it rests on, and what is missing."
+            )
+            yield from strength_sections(self.site, site_entry)
+            yield from self._criteria(site_entry)
+            yield from spread_sections(self.site, site_entry)
+            yield from self._extremes(site_entry)
+        yield Section("Where it comes from", [self._about(site_entry)])
 
-    def _axes(self, one: SiteEntry) -> Table:
-        result = one.computed
+    def _axes(self, site_entry: SiteEntry) -> Table:
+        result = site_entry.computed
         rows = [
-            self._axis_row(one, axis.title, axis.id, found) for axis in self.material.axes if (found := axis.of(result))
+            self._axis_row(site_entry, axis.title, axis.id, axis_result)
+            for axis in self.site.axes
+            if (axis_result := axis.of(result))
         ]
-        rows.append(self._axis_row(one, "Points", "points", result.points))
+        rows.append(self._axis_row(site_entry, "Points", "points", result.points))
         if result.oracle:
-            rows.append(self._axis_row(one, "Oracle (not on the board)", "oracle", result.oracle))
+            rows.append(self._axis_row(site_entry, "Oracle (not on the board)", "oracle", result.oracle))
         columns = [
             Column("axis", "Axis"),
             Column("figure", "Value", "estimate", 1),
@@ -103,27 +110,29 @@ class GeneratorPages:
         ]
         return Table(columns, rows, sortable=False, label="Axes")
 
-    def _axis_row(self, one: SiteEntry, title: str, id: str, found: AxisResult) -> dict[str, object]:
-        standing = self.material.standing.get(id, {}).get(one.name) if one.published else None
-        cover = found.coverage
-        best = "" if found.complete else f"at best {numbers.fixed(found.at_best, 1)}"
+    def _axis_row(self, site_entry: SiteEntry, title: str, id: str, axis_result: AxisResult) -> dict[str, object]:
+        standing = self.site.standing.get(id, {}).get(site_entry.name) if site_entry.published else None
+        cover = axis_result.coverage
+        best = "" if axis_result.complete else f"at best {numbers.fixed(axis_result.at_best, 1)}"
         return {
             "axis": title,
             "figure": Cell(
-                found.figure, why=f"{found.figure.method}, n = {found.figure.n} {found.figure.unit}", under=best
+                axis_result.figure,
+                why=f"{axis_result.figure.method}, n = {axis_result.figure.n} {axis_result.figure.unit}",
+                under=best,
             ),
-            "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.material.labels, 2)),
+            "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.site.labels, 2)),
             "pictures": f"{numbers.count(cover.made)} of {numbers.count(cover.wanted)}",
             "answers": f"{numbers.count(cover.given)} of {numbers.count(cover.asked)}",
             "unread": cover.unread,
             "open": cover.open,
         }
 
-    def _criteria(self, one: SiteEntry) -> Iterator[Section]:
+    def _criteria(self, site_entry: SiteEntry) -> Iterator[Section]:
         rows = [
-            (axis.title, found.figure.value, found.figure.low, found.figure.high, "")
-            for axis in self.material.axes[2:]
-            if (found := axis.of(one.computed))
+            (axis.title, axis_result.figure.value, axis_result.figure.low, axis_result.figure.high, "")
+            for axis in self.site.axes[2:]
+            if (axis_result := axis.of(site_entry.computed))
         ]
         if len(rows) > 1:
             drawing = charts.dot_intervals(
@@ -137,80 +146,77 @@ class GeneratorPages:
             )
             yield Section("By criterion", [Chart(drawing)], "EPS of each criterion's own scorer; 50 is the reference.")
 
-    def _extremes(self, one: SiteEntry) -> Iterator[Section]:
+    def _extremes(self, site_entry: SiteEntry) -> Iterator[Section]:
         """Its best and worst pictures by the headline's chance, or by points where there is none."""
-        seen = sorted(self._seen(one), key=lambda pair: self._worth(pair[1]), reverse=True)
-        if len(seen) < 2:
+        ranked = sorted(self._seen(site_entry), key=lambda pair: self._worth(pair[1]), reverse=True)
+        if len(ranked) < 2:
             return
-        half = min(PICTURES, len(seen) // 2)
-        by = "chance against the reference" if self.material.headline else "points that hold"
-        best, worst = ([self._shot(one, *pair) for pair in pairs] for pairs in (seen[:half], seen[-half:][::-1]))
+        half = min(PICTURES, len(ranked) // 2)
+        by = "chance against the reference" if self.site.headline else "points that hold"
+        best, worst = (
+            [self._shot(site_entry, *pair) for pair in pairs] for pairs in (ranked[:half], ranked[-half:][::-1])
+        )
         yield Section("Its best pictures", [Shots(best, small=True)], f"By {by}.")
         yield Section(
             "Its worst pictures", [Shots(worst, small=True)], f"By {by}; missing pictures are not shown here."
         )
 
-    def _seen(self, one: SiteEntry) -> Iterator[tuple[str, PictureResult]]:
-        for prompt in one.computed.prompts:
+    def _seen(self, site_entry: SiteEntry) -> Iterator[tuple[str, PictureResult]]:
+        for prompt in site_entry.computed.prompts:
             for picture in prompt.pictures:
-                if isinstance(self.pictures.get((one.name, picture.item)), Thumb) and self._is_ordered(picture):
+                if isinstance(self.pictures.get((site_entry.name, picture.item)), Thumb) and self._is_ordered(picture):
                     yield prompt.prompt, picture
 
     def _worth(self, picture: PictureResult) -> tuple[float, float]:
-        held = sum(state == "pass" for state in picture.points.values()) / max(1, len(picture.points))
-        return picture.wins.get(self.material.headline or "", 0.0), held
+        share = sum(state == "pass" for state in picture.points.values()) / max(1, len(picture.points))
+        return picture.wins.get(self.site.headline or "", 0.0), share
 
     def _is_ordered(self, picture: PictureResult) -> bool:
         """Pictures of prompts where preference does not count are neither best nor worst by it."""
-        return self.material.headline is None or self.material.headline in picture.wins
+        return self.site.headline is None or self.site.headline in picture.wins
 
-    def _shot(self, one: SiteEntry, prompt: str, picture: PictureResult) -> PictureShot:
+    def _shot(self, site_entry: SiteEntry, prompt: str, picture: PictureResult) -> PictureShot:
         text = self._texts[prompt]
         return self._maker.shot(
-            one.name,
+            site_entry.name,
             prompt,
             picture,
             title=opening_words(text, 60) or brief(prompt, 60),
-            href=f"../prompts/{self.material.prompt_pages[prompt]}.html",
+            href=f"../prompts/{self.site.prompt_pages[prompt]}.html",
             alt=opening_words(text, 120) or brief(prompt, 120),
         )
 
-    def _about(self, one: SiteEntry) -> Table:
-        entry = one.entry
+    def _about(self, site_entry: SiteEntry) -> Table:
+        entry = site_entry.entry
         link = web_link(entry.link)
-        told: list[tuple[str, object]] = [
+        facts: list[tuple[str, object]] = [
             ("Name", entry.name),
             ("Submitted by", entry.by),
             ("Generator", entry.generator),
             ("Its signature", code_line(entry.signature) if entry.signature else ""),
-            (
-                "Link",
-                element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link,
-            ),
+            ("Link", element("a", brief(link, 80), href=link, rel="noopener nofollow") if link else entry.link),
             ("Licence of its pictures", entry.licence),
             ("Pictures", f"{sum(bool(p.image) for p in entry.pictures)} of {len(entry.pictures)}"),
-            ("Digest of pictures, answers, scores", code_line(one.result.digest) if one.result else ""),
+            ("Digest of pictures, answers, scores", code_line(site_entry.result.digest) if site_entry.result else ""),
         ]
-        if one.result and not entry.retracted:
-            place = f"../data/results/{self.material.entry_pages[one.name]}.json"
-            told.append(("Download", Markup(element("a", "every answer and score as JSON", href=place))))
-        rows = [{"what": what, "is": held} for what, held in told if held]
+        if site_entry.result and not entry.retracted:
+            place = f"../data/results/{self.site.entry_pages[site_entry.name]}.json"
+            facts.append(("Download", Markup(element("a", "every answer and score as JSON", href=place))))
+        rows = [{"what": what, "is": value} for what, value in facts if value]
         return Table([Column("what", "What"), Column("is", "Is")], rows, sortable=False, label="Where it comes from")
 
     @cached_property
     def _texts(self) -> dict[str, str]:
-        return {one.prompt.id: self.material.words_of(one) for one in self.material.suite.prompts}
+        return {prompt.id: self.site.words_of(prompt) for prompt in self.site.suite.prompts}
 
     @cached_property
     def _maker(self) -> ShotMaker:
-        return shot_maker(self.material, self.pictures)
+        return shot_maker(self.site, self.pictures)
 
 
-# --------------------------------------------------------------------------------------------------
-# Where an entry is strong and weak: its tags beside the middle of the board.
-# --------------------------------------------------------------------------------------------------
+# -- strengths and weaknesses: its tags beside the middle of the board -------------------------------------------------
 
-NAMED = 6
+MOST_NAMES = 6
 
 
 @dataclass(frozen=True)
@@ -218,48 +224,85 @@ class TagComparison:
     """One tag or group: the entry's number and the middle of the board."""
 
     name: str
-    held: GroupResult
+    group: GroupResult
     capability: float | None
     eps: float | None
 
     @property
     def ahead(self) -> int:
-        """1 where the interval lies above the middle, -1 below, 0 where it holds it (or there is nothing to hold)."""
-        figure = self.held.capability
+        """1 if the interval is above the middle, -1 if below, 0 if it contains it or there is none."""
+        figure = self.group.capability
         if figure is None or self.capability is None or figure.low is None or figure.high is None:
             return 0
         return int(figure.low > self.capability) - int(figure.high < self.capability)
 
 
-def strength_sections(material: SiteData, one: SiteEntry) -> Iterator[Section]:
+def strength_sections(site: SiteData, site_entry: SiteEntry) -> Iterator[Section]:
     """A chart of groups, a sentence on tags, and a table of all tags."""
-    tags = compare_tags(material, one, "tag", [(tag.id, tag.name) for tag in material.suite.tags])
-    groups = compare_tags(material, one, "group", [(name, capital(name)) for name in material.tag_groups])
+    tags = compare_tags(site, site_entry, "tag", [(tag.id, tag.name) for tag in site.suite.tags])
+    groups = compare_tags(site, site_entry, "group", [(name, capital(name)) for name in site.tag_groups])
     if not tags:
         return
-    blocks: list[Block | str] = [_sentence(tags)] if len(material.published) > 1 else []
-    rows = [(row, row.held.capability) for row in groups if row.held.capability]
+    blocks: list[Block | str] = [_sentence(tags)] if len(site.published) > 1 else []
+    rows = [(row, row.group.capability) for row in groups if row.group.capability]
     if len(rows) > 1:
-        blocks.append(_chart(rows))
-    blocks.append(Details(f"All {len(tags)} tags", [_table(material, tags)], open=len(tags) <= 12))
+        dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
+        middles = [row.capability for row, _ in rows]
+        drawing = charts.dot_intervals(
+            dots,
+            title="Capability by group of tags",
+            within=(0.0, 100.0),
+            x_label="Capability",
+            null_label="middle of the board",
+            row_nulls=middles if any(middle is not None for middle in middles) else (),
+        )
+        blocks.append(Chart(drawing, heading="By group of tags"))
+    columns = [
+        Column("name", "Tag"),
+        Column("prompts", "Prompts", "count"),
+        Column("capability", "Capability", "estimate", 0),
+        Column("middle", "Middle", "number", 0, "Median of the published entries."),
+    ]
+    if site.headline:
+        columns += [
+            Column("eps", "EPS", "estimate", 0),
+            Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
+            Column("reward", "Mean logit", "estimate", 2),
+        ]
+    tag_rows = []
+    for row in tags:
+        column = site.headline or ""
+        tag_rows.append(
+            {
+                "name": row.name,
+                "prompts": row.group.prompts,
+                "capability": row.group.capability,
+                "middle": row.capability,
+                "eps": row.group.eps.get(column),
+                "eps_middle": row.eps,
+                "reward": row.group.reward.get(column),
+            }
+        )
+    table = Table(columns, tag_rows, label="Tags")
+    blocks.append(Details(f"All {len(tags)} tags", [table], open=len(tags) <= 12))
     yield Section("Strengths and weaknesses", blocks, "Capability by kind of task, beside the middle of the board.")
 
 
 def compare_tags(
-    material: SiteData, one: SiteEntry, kind: str, names: Sequence[tuple[str, str]]
+    site: SiteData, site_entry: SiteEntry, kind: str, names: Sequence[tuple[str, str]]
 ) -> list[TagComparison]:
     """The entry beside the median of published entries, in the suite's order."""
-    found = []
+    comparisons = []
     for id, name in names:
-        held = material.groups[one.name].get((kind, id))
-        if held is None:
+        own = site.groups[site_entry.name].get((kind, id))
+        if own is None:
             continue
-        field = [group for other in material.published if (group := material.groups[other.name].get((kind, id)))]
-        column = material.headline or ""
-        capability = material.middle([group.capability.value for group in field if group.capability])
-        eps = material.middle([group.eps[column].value for group in field if column in group.eps])
-        found.append(TagComparison(name, held, capability, eps))
-    return found
+        field = [group for rival in site.published if (group := site.groups[rival.name].get((kind, id)))]
+        column = site.headline or ""
+        capability = site.middle([group.capability.value for group in field if group.capability])
+        eps = site.middle([group.eps[column].value for group in field if column in group.eps])
+        comparisons.append(TagComparison(name, own, capability, eps))
+    return comparisons
 
 
 def _sentence(tags: Sequence[TagComparison]) -> str:
@@ -269,7 +312,7 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
     if not strong and not weak:
         return f"No tag of {len(tags)} can be told from the middle of the board by its own interval."
     parts = [
-        f"{word} the middle of the board in {_named(names)}"
+        f"{word} the middle of the board in {_name_list(names)}"
         for word, names in (("above", strong), ("below", weak))
         if names
     ]
@@ -277,70 +320,25 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
     return f"Its interval lies {words}. By chance alone about one tag in twenty would."
 
 
-def _named(names: Sequence[str]) -> str:
-    more = len(names) - NAMED
-    return join_names([*names[:NAMED], *([f"{more} more"] if more > 0 else [])]).unescape()
+def _name_list(names: Sequence[str]) -> str:
+    more = len(names) - MOST_NAMES
+    return join_names([*names[:MOST_NAMES], *([f"{more} more"] if more > 0 else [])]).unescape()
 
 
-def _chart(rows: Sequence[tuple[TagComparison, Estimate]]) -> Chart:
-    dots = [(row.name, capability.value, capability.low, capability.high, "") for row, capability in rows]
-    middles = [row.capability for row, _ in rows]
-    drawing = charts.dot_intervals(
-        dots,
-        title="Capability by group of tags",
-        within=(0.0, 100.0),
-        x_label="Capability",
-        null_label="middle of the board",
-        row_nulls=middles if any(middle is not None for middle in middles) else (),
-    )
-    return Chart(drawing, heading="By group of tags")
-
-
-def _table(material: SiteData, tags: Sequence[TagComparison]) -> Table:
-    columns = [
-        Column("name", "Tag"),
-        Column("prompts", "Prompts", "count"),
-        Column("capability", "Capability", "estimate", 0),
-        Column("middle", "Middle", "number", 0, "Median of the published entries."),
-    ]
-    if material.headline:
-        columns += [
-            Column("eps", "EPS", "estimate", 0),
-            Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
-            Column("reward", "Mean logit", "estimate", 2),
-        ]
-    return Table(columns, [_row(material, row) for row in tags], label="Tags")
-
-
-def _row(material: SiteData, row: TagComparison) -> dict[str, object]:
-    column = material.headline or ""
-    return {
-        "name": row.name,
-        "prompts": row.held.prompts,
-        "capability": row.held.capability,
-        "middle": row.capability,
-        "eps": row.held.eps.get(column),
-        "eps_middle": row.eps,
-        "reward": row.held.reward.get(column),
-    }
-
-
-# --------------------------------------------------------------------------------------------------
-# How an entry's prompts spread: the same mean may come from even work, or from triumphs and failures.
-# --------------------------------------------------------------------------------------------------
+# -- how the chances of its prompts spread -----------------------------------------------------------------------------
 
 BINS = 20
 FEWEST = 8
 """Prompts below which a distribution says nothing."""
 
 
-def spread_sections(material: SiteData, one: SiteEntry) -> Iterator[Section]:
+def spread_sections(site: SiteData, site_entry: SiteEntry) -> Iterator[Section]:
     """The chances of an entry's prompts against the reference, over those of all published entries."""
-    column = material.headline
-    if column is None or one.result is None:
+    column = site.headline
+    if column is None or site_entry.result is None:
         return
-    own = _chances(one.result, column)
-    everybody = [chance for other in material.published for chance in _chances(other.result, column)]
+    own = _chances(site_entry.result, column)
+    everybody = [chance for rival in site.published for chance in _chances(rival.result, column)]
     if len(own) < FEWEST or not everybody:
         return
     drawing = charts.histogram_over_null(

@@ -1,4 +1,4 @@
-"""The board: a row for each published entry, its axes with intervals, ranges of ranks and tie groups."""
+"""The front page: the board with intervals, ranges of ranks and tie groups, and what the numbers look like together."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from salon.stats.result import Estimate
 
 BAR = 96
 """Pixels of the line that stands for 0 to 100."""
-NAMED = 6
+MOST_NAMES = 6
 """Names in the list of those an entry is tied with; the others are counted."""
 
 
@@ -82,63 +82,63 @@ class BoardTable(SiteBlock):
 
     template: ClassVar[str] = "board.html"
 
-    material: SiteData
+    site: SiteData
 
     @property
     def axes(self) -> tuple[SiteAxis, ...]:
         """Columns."""
-        return self.material.axes
+        return self.site.axes
 
     @cached_property
     def oracle(self) -> bool:
         """Whether any entry was read by a judge that knows."""
-        return any(one.computed.oracle for one in self.material.published)
+        return any(site_entry.computed.oracle for site_entry in self.site.published)
 
     @cached_property
     def makers(self) -> list[str]:
         """Who submitted entries."""
-        return sorted({one.entry.by for one in self.material.published if one.entry.by}, key=str.lower)
+        return sorted({site_entry.entry.by for site_entry in self.site.published if site_entry.entry.by}, key=str.lower)
 
     @cached_property
     def rows(self) -> list[BoardRow]:
         """Best first; a row that starts a tie group says so."""
         rows, last = [], None
-        for index, one in enumerate(self.material.published):
-            tier = _tier(self.material.standing[self.axes[0].id].get(one.name))
-            rows.append(self._row(index, one, starts=tier != last, shaded=bool(tier) and int(tier) % 2 == 1))
+        for index, site_entry in enumerate(self.site.published):
+            tier = _tier(self.site.standing[self.axes[0].id].get(site_entry.name))
+            rows.append(self._row(index, site_entry, starts=tier != last, shaded=bool(tier) and int(tier) % 2 == 1))
             last = tier
         return rows
 
-    def _row(self, index: int, one: SiteEntry, *, starts: bool, shaded: bool) -> BoardRow:
-        entry, label = one.entry, self.material.labels[one.name]
-        cells = [self._cell(index, one, axis) for axis in self.axes]
-        oracle = one.computed.oracle
-        seen = (entry.name, entry.title, entry.by, entry.licence, entry.generator)
+    def _row(self, index: int, site_entry: SiteEntry, *, starts: bool, shaded: bool) -> BoardRow:
+        entry, label = site_entry.entry, self.site.labels[site_entry.name]
+        cells = [self._cell(index, site_entry, axis) for axis in self.axes]
+        oracle = site_entry.computed.oracle
+        searched = (entry.name, entry.title, entry.by, entry.licence, entry.generator)
         return BoardRow(
             label=label,
-            href=f"generators/{self.material.entry_pages[one.name]}.html",
+            href=f"generators/{self.site.entry_pages[site_entry.name]}.html",
             under=brief(entry.by, 40) if entry.by else "",
             by=entry.by,
-            words=" ".join(seen).lower(),
+            words=" ".join(searched).lower(),
             cells=cells,
             oracle=axis_cell(oracle, f"entries.{index}.oracle") if oracle else None,
             starts=starts,
             shaded=shaded,
         )
 
-    def _cell(self, index: int, one: SiteEntry, axis: SiteAxis) -> AxisCell:
-        found = axis.of(one.computed)
-        standing = self.material.standing[axis.id].get(one.name)
-        return axis_cell(found, f"entries.{index}.axes.{axis.id}", standing, self.material.labels)
+    def _cell(self, index: int, site_entry: SiteEntry, axis: SiteAxis) -> AxisCell:
+        axis_result = axis.of(site_entry.computed)
+        standing = self.site.standing[axis.id].get(site_entry.name)
+        return axis_cell(axis_result, f"entries.{index}.axes.{axis.id}", standing, self.site.labels)
 
 
 def axis_cell(
-    found: AxisResult | None, key: str, standing: Standing | None = None, labels: dict[str, str] | None = None
+    axis_result: AxisResult | None, key: str, standing: Standing | None = None, labels: dict[str, str] | None = None
 ) -> AxisCell:
     """The inside of a cell: value, bar, interval, and what is known of its rank."""
-    if found is None:
+    if axis_result is None:
         return AxisCell("", Markup(numbers.MISSING), Markup(""), "")
-    figure = found.figure
+    figure = axis_result.figure
     return AxisCell(
         sort=repr(figure.value),
         figure=value(figure.value, f"{key}.value", numbers.fixed(figure.value, 1)),
@@ -180,22 +180,20 @@ def rank_range(standing: Standing | None) -> str:
     return str(standing.low) if standing.low == standing.high else f"{standing.low}–{standing.high}"
 
 
-def tied_words(standing: Standing | None, labels: dict[str, str], most: int = NAMED) -> str:
-    """Who it cannot be told from: at most so many by name."""
+def tied_words(standing: Standing | None, labels: dict[str, str], most: int = MOST_NAMES) -> str:
+    """Entries it cannot be told apart from, at most `most` by name."""
     if standing is None or not standing.tied:
         return ""
-    named = [labels.get(name, name) for name in standing.tied[:most]]
-    more = len(standing.tied) - len(named)
-    return f"not told apart from {join_names([*named, *([f'{more} more'] if more else [])]).unescape()}"
+    names = [labels.get(name, name) for name in standing.tied[:most]]
+    more = len(standing.tied) - len(names)
+    return f"not told apart from {join_names([*names, *([f'{more} more'] if more else [])]).unescape()}"
 
 
 def _tier(standing: Standing | None) -> str:
     return "" if standing is None else str(standing.tier)
 
 
-# --------------------------------------------------------------------------------------------------
-# Small multiples: one panel for each group of tags, one for each criterion, all on one axis.
-# --------------------------------------------------------------------------------------------------
+# -- small multiples: a panel for each group of tags and each criterion ------------------------------------------------
 
 MOST = 8
 """Rows of a panel; where there are more entries, the best of each panel."""
@@ -205,54 +203,58 @@ FEW = 12
 Read = Callable[[SiteEntry], Estimate | None]
 
 
-def group_multiples(material: SiteData) -> Iterator[Section]:
+def group_multiples(site: SiteData) -> Iterator[Section]:
     """Capability by group of tags."""
     panels = []
-    for name in material.tag_groups:
-        panels += panel(material, capital(name), partial(_capability, material, name))
-    if panels and len(material.tag_groups) > 1:
-        yield Section("By kind of task", [ChartRow(panels, caption=_caption(material, "Capability"))], "Capability.")
+    for name in site.tag_groups:
+        panels += panel(site, capital(name), partial(_capability, site, name))
+    if panels and len(site.tag_groups) > 1:
+        yield Section("By kind of task", [ChartRow(panels, caption=_caption(site, "Capability"))], "Capability.")
 
 
-def criterion_multiples(material: SiteData) -> Iterator[Section]:
+def criterion_multiples(site: SiteData) -> Iterator[Section]:
     """EPS columns beside the headline."""
     panels = []
-    for axis in material.axes[1:]:
-        if axis.id in (material.headline, "capability"):
+    for axis in site.axes[1:]:
+        if axis.id in (site.headline, "capability"):
             continue
-        panels += panel(material, axis.title, partial(_figure_of, axis))
+        panels += panel(site, axis.title, partial(_figure_of, axis))
     if panels:
         yield Section(
-            "By criterion", [ChartRow(panels, caption=_caption(material, "EPS"))], "EPS of each criterion's own scorer."
+            "By criterion", [ChartRow(panels, caption=_caption(site, "EPS"))], "EPS of each criterion's own scorer."
         )
 
 
-def _figure_of(axis: SiteAxis, one: SiteEntry) -> Estimate | None:
-    found = axis.of(one.computed)
-    return found.figure if found else None
+def _figure_of(axis: SiteAxis, site_entry: SiteEntry) -> Estimate | None:
+    axis_result = axis.of(site_entry.computed)
+    return axis_result.figure if axis_result else None
 
 
-def panel(material: SiteData, title: str, read: Read) -> list[Chart]:
+def panel(site: SiteData, title: str, read: Read) -> list[Chart]:
     """One panel, best first; nothing where no entry has the number."""
-    found = [(material.labels[one.name], figure) for one in material.published if (figure := read(one)) is not None]
-    if not found:
+    figures = [
+        (site.labels[site_entry.name], figure)
+        for site_entry in site.published
+        if (figure := read(site_entry)) is not None
+    ]
+    if not figures:
         return []
-    ordered = sorted(found, key=lambda pair: -pair[1].value)
-    shown = ordered if len(ordered) <= FEW else ordered[:MOST]
-    marks = [charts.ScoreMark(label, figure.value, figure.low, figure.high) for label, figure in shown]
+    ordered = sorted(figures, key=lambda pair: -pair[1].value)
+    rows = ordered if len(ordered) <= FEW else ordered[:MOST]
+    marks = [charts.ScoreMark(label, figure.value, figure.low, figure.high) for label, figure in rows]
     drawing = charts.caterpillar(marks, title=title, x_range=(0.0, 100.0), decimals=0, width=SMALL)
     return [Chart(drawing, heading=title)]
 
 
-def _capability(material: SiteData, group: str, one: SiteEntry) -> Estimate | None:
-    found = material.groups[one.name].get(("group", group))
-    return found.capability if found else None
+def _capability(site: SiteData, group: str, site_entry: SiteEntry) -> Estimate | None:
+    result = site.groups[site_entry.name].get(("group", group))
+    return result.capability if result else None
 
 
-def _caption(material: SiteData, axis: str) -> Markup:
-    many = len(material.published) > FEW
+def _caption(site: SiteData, axis: str) -> Markup:
+    many = len(site.published) > FEW
     which = (
-        f"The best {MOST} of {len(material.published)} in each panel: the first of many is partly luck"
+        f"The best {MOST} of {len(site.published)} in each panel: the first of many is partly luck"
         if many
         else "All entries"
     )
@@ -261,9 +263,7 @@ def _caption(material: SiteData, axis: str) -> Markup:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The front page: the board, who stands beside it, and what the numbers look like together.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 LEADERS = 3
 """Names on the card of those who lead; the others are counted."""
@@ -273,110 +273,116 @@ BROAD = 1040
 """Pixels of the drawing that has the whole width of the page."""
 
 
-def index_page(material: SiteData) -> SitePage:
+def index_page(site: SiteData) -> SitePage:
     """index.html."""
+    policies = site.published[0].computed.policies if site.published else ()
+    notes = [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
+    signature = site.published[0].computed.signature if site.published else None
+    version = f"salon:{signature.version}" if signature else "no entry"
     return SitePage(
         path="index.html",
-        title=material.title,
-        subtitle=_subtitle(material),
-        head=material.head,
-        cards=_cards(material),
-        sections=[*_sections(material)],
-        kicker=f"{material.suite.card.name}, version {material.suite.card.version}",
-        notes=_notes(material),
-        signature=f"suite:{material.suite.hash[:16]}|" + _signature(material),
+        title=site.title,
+        subtitle=_subtitle(site),
+        head=site.head,
+        cards=[card for axis in site.axes[:3] for card in _leaders(site, axis)],
+        sections=[*_sections(site)],
+        kicker=f"{site.suite.card.name}, version {site.suite.card.version}",
+        notes=notes,
+        signature=f"suite:{site.suite.hash[:16]}|" + version,
         wide=True,
     )
 
 
-def _signature(material: SiteData) -> str:
-    shown = material.published[0].computed.signature if material.published else None
-    return f"salon:{shown.version}" if shown else "no entry"
-
-
-def _subtitle(material: SiteData) -> Markup:
-    suite = material.suite
+def _subtitle(site: SiteData) -> Markup:
+    suite = site.suite
     pictures = len(suite.prompts) * suite.card.images
-    if not material.published:
+    if not site.published:
         return Markup("{} wait for the first entry.").format(count_noun(len(suite.prompts), "prompt"))
     about = f" {sentence(suite.card.about)}" if suite.card.about else ""
     return Markup("{} answered {} with {} each.{}").format(
-        count_noun(len(material.published), "entry", "entries"),
+        count_noun(len(site.published), "entry", "entries"),
         count_noun(len(suite.prompts), "prompt"),
         count_noun(pictures, "picture"),
         about,
     )
 
 
-def _cards(material: SiteData) -> list[Card]:
-    return [card for axis in material.axes[:3] for card in _leaders(material, axis)]
-
-
-def _leaders(material: SiteData, axis: SiteAxis) -> Iterator[Card]:
-    """Who leads an axis: everybody who cannot be told from the first."""
-    places = [*material.standing.get(axis.id, {}).values()]
+def _leaders(site: SiteData, axis: SiteAxis) -> Iterator[Card]:
+    """The leaders of an axis: everybody who cannot be told apart from the first."""
+    places = [*site.standing.get(axis.id, {}).values()]
     if not places:
         return
-    first = [one.entry for one in places if one.tier == 1]
-    named = [material.labels[name] for name in first[:LEADERS]]
-    more = len(first) - len(named)
+    first = [standing.entry for standing in places if standing.tier == 1]
+    names = [site.labels[name] for name in first[:LEADERS]]
+    more = len(first) - len(names)
     best = places[0].figure
-    others = join_names([*named[1:], *([f"{more} more"] if more else [])]).unescape()
+    tied_names = join_names([*names[1:], *([f"{more} more"] if more else [])]).unescape()
     yield Card(
         label=axis.title,
-        value=breakable(brief(material.labels[places[0].entry], 28)),
+        value=breakable(brief(site.labels[places[0].entry], 28)),
         note=f"{numbers.fixed(best.value, 1)} {numbers.interval(best.low, best.high, 1)}"
-        + ("" if len(first) == 1 else f"; not told apart: {others}"),
+        + ("" if len(first) == 1 else f"; not told apart: {tied_names}"),
     )
 
 
-def _sections(material: SiteData) -> Iterator[Section]:
-    yield Section("The board", [BoardTable(material)] if material.published else [_empty()], _board_words(material))
-    if material.provisional:
-        yield Section(
-            "Not published yet", [_provisional(material)], "Judges or scorers still owe answers. Bounds, no ranks."
-        )
-    if material.retracted:
-        yield Section("Retracted", [_retracted(material)], "Taken back, with the reason.")
-    if len(material.axes) > 1 and material.published:
-        yield Section("Capability and preference", [_scatter(material)], _liked(material))
-    yield from group_multiples(material)
-    yield from criterion_multiples(material)
-    yield from arena_summary(material)
-    yield from raters_summary(material)
-
-
-def _board_words(material: SiteData) -> str:
-    level = numbers.percent(material.suite.card.level)
-    return (
+def _sections(site: SiteData) -> Iterator[Section]:
+    level = numbers.percent(site.suite.card.level)
+    board_words = (
         f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and, after #, the "
         "ranks an entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
     )
-
-
-def _empty() -> Note:
-    return Note("No entry is published yet.", heading="")
-
-
-def _provisional(material: SiteData) -> Table:
-    columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
-    columns += [Column(axis.id.replace(".", " "), axis.title) for axis in material.axes]
-    return Table(
-        columns, [_provisional_row(material, one) for one in material.provisional], sortable=False, label="Provisional"
+    yield Section(
+        "The board",
+        [BoardTable(site)] if site.published else [Note("No entry is published yet.", heading="")],
+        board_words,
     )
-
-
-def _provisional_row(material: SiteData, one: SiteEntry) -> dict[str, object]:
-    missing = sum(picture.image is None for picture in one.entry.pictures)
-    row: dict[str, object] = {
-        "name": entry_link(material, one),
-        "open": "not judged yet",
-        "missing": numbers.count(missing),
-    }
-    found = {axis.id.replace(".", " "): axis.of(one.result) if one.result else None for axis in material.axes}
-    if one.result:
-        row["open"] = numbers.count(max((axis.coverage.open for axis in found.values() if axis), default=0))
-    return row | {id: _bounds(axis) for id, axis in found.items()}
+    if site.provisional:
+        columns = [Column("name", "Entry"), Column("open", "Answers open"), Column("missing", "Pictures missing")]
+        columns += [Column(axis.id.replace(".", " "), axis.title) for axis in site.axes]
+        provisional_rows = []
+        for site_entry in site.provisional:
+            missing = sum(picture.image is None for picture in site_entry.entry.pictures)
+            row: dict[str, object] = {
+                "name": entry_link(site, site_entry),
+                "open": "not judged yet",
+                "missing": numbers.count(missing),
+            }
+            axis_results = {
+                axis.id.replace(".", " "): axis.of(site_entry.result) if site_entry.result else None
+                for axis in site.axes
+            }
+            if site_entry.result:
+                row["open"] = numbers.count(
+                    max((axis.coverage.open for axis in axis_results.values() if axis), default=0)
+                )
+            provisional_rows.append(row | {id: _bounds(axis) for id, axis in axis_results.items()})
+        provisional = Table(
+            columns,
+            provisional_rows,
+            sortable=False,
+            label="Provisional",
+        )
+        yield Section("Not published yet", [provisional], "Judges or scorers still owe answers. Bounds, no ranks.")
+    if site.retracted:
+        rows = [
+            {
+                "name": entry_link(site, site_entry),
+                "reason": sentence(brief(site_entry.retraction.reason, 400)),
+                "at": site_entry.retraction.at[:10],
+            }
+            for site_entry in site.retracted
+        ]
+        retracted_columns = [Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")]
+        retracted_table = Table(retracted_columns, rows, sortable=False, label="Retracted")
+        yield Section("Retracted", [retracted_table], "Taken back, with the reason.")
+    if len(site.axes) > 1 and site.published:
+        note = site.suite.reference.note if site.suite.reference else ""
+        liked = "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
+        yield Section("Capability and preference", [_scatter(site)], liked)
+    yield from group_multiples(site)
+    yield from criterion_multiples(site)
+    yield from arena_summary(site)
+    yield from raters_summary(site)
 
 
 def _bounds(axis: AxisResult | None) -> str:
@@ -386,33 +392,14 @@ def _bounds(axis: AxisResult | None) -> str:
     return low if axis.complete else f"{low} to {numbers.fixed(axis.at_best, 1)}"
 
 
-def _retracted(material: SiteData) -> Table:
-    rows = [
-        {
-            "name": entry_link(material, one),
-            "reason": sentence(brief(one.retraction.reason, 400)),
-            "at": one.retraction.at[:10],
-        }
-        for one in material.retracted
-    ]
-    columns = [Column("name", "Entry"), Column("reason", "Reason"), Column("at", "When")]
-    return Table(columns, rows, sortable=False, label="Retracted")
-
-
-def _liked(material: SiteData) -> str:
-    """What EPS rests on is said where it is first drawn."""
-    note = material.suite.reference.note if material.suite.reference else ""
-    return "What can be checked, and what is liked." + (f" {sentence(note)}" if note else "")
-
-
-def _scatter(material: SiteData) -> Chart:
-    headline = next(axis for axis in material.axes if axis.id == material.headline)
+def _scatter(site: SiteData) -> Chart:
+    headline = next(axis for axis in site.axes if axis.id == site.headline)
     dots = [
         charts.ScatterMark(
-            material.labels[one.name], _triple(one.computed.capability), _triple(found),
-            f"overall rank {rank_range(material.standing[material.axes[0].id].get(one.name))}",
+            site.labels[site_entry.name], _triple(site_entry.computed.capability), _triple(axis_result),
+            f"overall rank {rank_range(site.standing[site.axes[0].id].get(site_entry.name))}",
         )
-        for one in material.published if (found := headline.of(one.computed))
+        for site_entry in site.published if (axis_result := headline.of(site_entry.computed))
     ]  # fmt: skip
     drawing = charts.scatter(
         dots,
@@ -422,7 +409,7 @@ def _scatter(material: SiteData) -> Chart:
         y_line=("the frozen reference: 50", 50.0),
         width=BROAD,
     )
-    level = numbers.percent(material.suite.card.level)
+    level = numbers.percent(site.suite.card.level)
     return Chart(
         drawing,
         caption=f"Crosses are {level} intervals over prompts. Axes run over the data, not from 0. The dashed line is "
@@ -434,11 +421,6 @@ def _triple(axis: AxisResult) -> tuple[float, float | None, float | None]:
     return axis.figure.value, axis.figure.low, axis.figure.high
 
 
-def _notes(material: SiteData) -> list[str]:
-    policies = material.published[0].computed.policies if material.published else ()
-    return [*policies, "Ranks and tie groups depend on who stands on the board; published numbers never do."]
-
-
-def entry_link(material: SiteData, one: SiteEntry) -> Markup:
+def entry_link(site: SiteData, site_entry: SiteEntry) -> Markup:
     """A link to an entry's page."""
-    return element("a", material.labels[one.name], href=f"generators/{material.entry_pages[one.name]}.html")
+    return element("a", site.labels[site_entry.name], href=f"generators/{site.entry_pages[site_entry.name]}.html")

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from salon.bench.site.frame import SitePage, clause, code_line, mark_code
 from salon.bench.site.site_data import SiteData
-from salon.bench.suite import CAPABILITY, EPS, PreferenceReference
+from salon.bench.suite import CAPABILITY, EPS
 from salon.report import Block, Cell, Column, Details, Note, Section, Table, numbers
 from salon.report.words import brief, join_names, sentence
 
@@ -16,37 +16,46 @@ FIFTY = (
 )
 
 
-def method_page(material: SiteData) -> SitePage:
+def method_page(site: SiteData) -> SitePage:
     """method.html."""
     return SitePage(
         path="method.html",
         title="Method",
         subtitle="What every number means, and what it was made from.",
-        head=material.head,
-        sections=[*_sections(material)],
-        signature=f"suite:{material.suite.hash}",
+        head=site.head,
+        sections=[*_sections(site)],
+        signature=f"suite:{site.suite.hash}",
     )
 
 
-def _sections(material: SiteData) -> Iterator[Section]:
-    yield Section("Axes", [*_axes(material)], "In words.")
-    yield Section("Intervals and ranks", [*_intervals(material)], "What is not known.")
-    yield Section("Missing data", [_policies(material)], "Nothing leaves a denominator.")
-    yield Section("Suite", [*_suite(material)], "Frozen files and their hashes.")
-    yield Section("Judges", [*_judges(material)], "Who answers which points.")
-    if material.suite.reference:
-        yield Section("Reference", [*_reference(material)], "What EPS is measured against.")
-    yield Section("Signatures", [*_signatures(material)], "One line for each entry that reproduces its numbers.")
+def _sections(site: SiteData) -> Iterator[Section]:
+    yield Section("Axes", [*_axes(site)], "In words.")
+    yield Section("Intervals and ranks", [*_intervals(site)], "What is not known.")
+    policies = dict.fromkeys(
+        policy for site_entry in site.entries if site_entry.result for policy in site_entry.result.policies
+    )
+    policy_table = Table(
+        [Column("policy", "Policy")],
+        [{"policy": mark_code(policy)} for policy in policies],
+        sortable=False,
+        label="Policies",
+    )
+    yield Section("Missing data", [policy_table], "Nothing leaves a denominator.")
+    yield Section("Suite", [*_suite(site)], "Frozen files and their hashes.")
+    yield Section("Judges", [*_judges(site)], "Who answers which points.")
+    if site.suite.reference:
+        yield Section("Reference", [*_reference(site)], "What EPS is measured against.")
+    yield Section("Signatures", [*_signatures(site)], "One line for each entry that reproduces its numbers.")
 
 
-def _axes(material: SiteData) -> Iterator[str | Note]:
-    card = material.suite.card
+def _axes(site: SiteData) -> Iterator[str | Note]:
+    card = site.suite.card
     whole = "all its points hold" if card.passes == "all" else "a point holds, counted as the share of its points"
     yield (
         f"Capability is the percentage of pictures of which {whole}: the mean over prompts of the share of a prompt's "
         "pictures that pass."
     )
-    if not material.suite.reference:
+    if not site.suite.reference:
         yield "There is no frozen reference, so there is neither EPS nor Overall."
         return
     sure = (
@@ -64,7 +73,7 @@ def _axes(material: SiteData) -> Iterator[str | Note]:
         f"Overall is {weights.get(CAPABILITY, 0):g} times Capability plus {weights.get(EPS, 0):g} times EPS; one "
         "resampling of prompts moves both."
     )
-    apart = [f"{tag.name}{f' ({clause(tag.why)})' if tag.why else ''}" for tag in material.suite.tags if not tag.eps]
+    apart = [f"{tag.name}{f' ({clause(tag.why)})' if tag.why else ''}" for tag in site.suite.tags if not tag.eps]
     if apart:
         yield f"Preference is not asked where it is the wrong tool: {join_names(apart).unescape()}."
     if card.oracle:
@@ -76,10 +85,10 @@ def _axes(material: SiteData) -> Iterator[str | Note]:
     yield f"Versions of the metrics: {versions}."
 
 
-def _intervals(material: SiteData) -> Iterator[str]:
-    card = material.suite.card
+def _intervals(site: SiteData) -> Iterator[str]:
+    card = site.suite.card
     level = numbers.percent(card.level)
-    methods = sorted({one.computed.capability.figure.method for one in material.published})
+    methods = sorted({site_entry.computed.capability.figure.method for site_entry in site.published})
     yield (
         f"Intervals are at {level}, over prompts: prompts are the units that could have been others, so pictures of "
         f"one prompt count together. Method: {'; '.join(methods) or card.interval}."
@@ -91,29 +100,19 @@ def _intervals(material: SiteData) -> Iterator[str]:
     )
 
 
-def _policies(material: SiteData) -> Table:
-    policies = dict.fromkeys(policy for one in material.entries if one.result for policy in one.result.policies)
-    return Table(
-        [Column("policy", "Policy")],
-        [{"policy": mark_code(policy)} for policy in policies],
-        sortable=False,
-        label="Policies",
-    )
-
-
-def _suite(material: SiteData) -> Iterator[Block | str]:
-    suite, card = material.suite, material.suite.card
-    known = [
+def _suite(site: SiteData) -> Iterator[Block | str]:
+    suite, card = site.suite, site.suite.card
+    facts = [
         ("Suite", f"{card.name}, version {card.version}: {card.title}"),
         ("Licence of prompts and points", card.licence),
         ("Licences that pictures may have", ", ".join(card.image_licences) or "any that is stated"),
         ("Pictures of each prompt", f"{card.images}, seeds from {card.first_seed}"),
-        ("Private prompts", str(sum(one.private for one in suite.prompts))),
+        ("Private prompts", str(sum(prompt.private for prompt in suite.prompts))),
         ("Hash of everything", code_line(suite.hash)),
     ]
     yield Table(
         [Column("what", "What"), Column("is", "Is")],
-        [{"what": w, "is": i} for w, i in known if i],
+        [{"what": w, "is": i} for w, i in facts if i],
         sortable=False,
         label="Suite",
     )
@@ -123,12 +122,12 @@ def _suite(material: SiteData) -> Iterator[Block | str]:
     )
 
 
-def _judges(material: SiteData) -> Iterator[Block | str]:
-    rest = "all" if len(material.suite.routes) == 1 else "every other"
+def _judges(site: SiteData) -> Iterator[Block | str]:
+    rest = "all" if len(site.suite.routes) == 1 else "every other"
     rows = [
         {"tag": rest if route.tag == "*" else route.tag, "judges": join_names(route.judges),
          "rule": "all must say yes" if route.rule == "unanimous" else "more than half say yes"}
-        for route in material.suite.routes
+        for route in site.suite.routes
     ]  # fmt: skip
     yield Table(
         [Column("tag", "Points of kind"), Column("judges", "Judges"), Column("rule", "Holds where")],
@@ -138,19 +137,27 @@ def _judges(material: SiteData) -> Iterator[Block | str]:
     )
 
 
-def _reference(material: SiteData) -> Iterator[Block | str]:
-    reference = material.suite.reference
+def _reference(site: SiteData) -> Iterator[Block | str]:
+    reference = site.suite.reference
     assert reference is not None
     yield (
         f"For every prompt the median of the logits of {len(reference.field)} entries, computed once and frozen. "
         + (sentence(reference.note) if reference.note else "")
     )
-    titles = {rule.id: rule.title for rule in material.suite.card.preferences}
-    rows = [_reference_row(titles, one) for one in reference.preferences]
+    titles = {rule.id: rule.title for rule in site.suite.card.preferences}
+    rows = [
+        {
+            "column": Cell(titles.get(part.id, part.id), under=part.card.measures),
+            "scorer": Cell(part.scorer, under=code_line(part.signature)),
+            "logit": part.card.transform or "declared as logits",
+            "prompts": len(part.points),
+        }
+        for part in reference.preferences
+    ]
     columns = [Column("column", "Column"), Column("scorer", "Scorer"), Column("logit", "Logits"),
                Column("prompts", "Prompts", "count")]  # fmt: skip
     yield Table(columns, rows, sortable=False, label="Scorers")
-    field = [{"name": brief(one.name, 60), "digest": code_line(one.digest)} for one in reference.field]
+    field = [{"name": brief(part.name, 60), "digest": code_line(part.digest)} for part in reference.field]
     yield Details(
         f"The field: {len(field)} entries",
         [
@@ -164,32 +171,20 @@ def _reference(material: SiteData) -> Iterator[Block | str]:
     )
 
 
-def _reference_row(titles: dict[str, str], one: PreferenceReference) -> dict[str, object]:
-    return {
-        "column": Cell(titles.get(one.id, one.id), under=one.card.measures),
-        "scorer": Cell(one.scorer, under=code_line(one.signature)),
-        "logit": one.card.transform or "declared as logits",
-        "prompts": len(one.points),
-    }
-
-
-def _signatures(material: SiteData) -> Iterator[Block | str]:
+def _signatures(site: SiteData) -> Iterator[Block | str]:
     rows = [
-        {"entry": Cell(material.labels[one.name], under=code_line(one.result.signature_line))}
-        for one in material.entries
-        if one.result
+        {"entry": Cell(site.labels[item.name], under=code_line(item.result.signature_line))}
+        for item in site.entries
+        if item.result
     ]
     yield (
         Table([Column("entry", "Entry")], rows, sortable=False, label="Signatures")
         if rows
         else Note("No entry is judged yet.")
     )
-    for kind, snapshots in (("Arena", material.arenas), ("Rater tables", material.raters)):
-        held = [{"number": Cell(f"Snapshot {one.number}", under=code_line(one.signature_line))} for one in snapshots]
-        if held:
-            yield Table(
-                [Column("number", kind)],
-                held,
-                sortable=False,
-                label=kind,
-            )
+    for kind, snapshots in (("Arena", site.arenas), ("Rater tables", site.raters)):
+        snapshot_rows = [
+            {"number": Cell(f"Snapshot {item.number}", under=code_line(item.signature_line))} for item in snapshots
+        ]
+        if snapshot_rows:
+            yield Table([Column("number", kind)], snapshot_rows, sortable=False, label=kind)

@@ -1,4 +1,4 @@
-"""Pictures with what was said of them: points ticked or not, answers of judges, chances against the reference."""
+"""A page for each prompt with everybody's pictures, the list of all prompts, and tags.html."""
 
 from __future__ import annotations
 
@@ -56,13 +56,13 @@ class PointAnswer:
 
     number: int
     judge: str
-    said: str
+    verdict: str
     why: str = ""
 
     @property
     def mark(self) -> str:
         """A shape for it."""
-        return MARKS.get(self.said, "–")
+        return MARKS.get(self.verdict, "–")
 
 
 @dataclass(frozen=True)
@@ -132,14 +132,24 @@ class ShotMaker:
     ) -> PictureShot:
         """One picture of one entry."""
         thumb = self.pictures.get((entry, result.item))
-        asked = self.points.get(prompt, ())
+        points = self.points.get(prompt, ())
         return PictureShot(
             title=title,
             href=href,
             alt=alt,
             badge=badge,
-            ticks=_ticks(asked, result),
-            answers=_answers(asked, result, whys) if whys is not None else (),
+            ticks=[
+                Tick(number, result.points[point.id], point_text(point))
+                for number, point in enumerate(points, 1)
+                if point.id in result.points
+            ],
+            answers=[
+                PointAnswer(number, judge, verdict, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
+                for number, point in enumerate(points, 1)
+                for judge, verdict in sorted(result.said.get(point.id, {}).items())
+            ]
+            if whys is not None
+            else (),
             scores=self._scores(result),
             **self._seen(thumb, result),
         )
@@ -172,25 +182,7 @@ def point_text(point: Point) -> str:
     return point.text or point.id
 
 
-def _ticks(asked: Sequence[Point], result: PictureResult) -> list[Tick]:
-    return [
-        Tick(number, result.points[point.id], point_text(point))
-        for number, point in enumerate(asked, 1)
-        if point.id in result.points
-    ]
-
-
-def _answers(asked: Sequence[Point], result: PictureResult, whys: Whys) -> list[PointAnswer]:
-    return [
-        PointAnswer(number, judge, said, shorten(whys.get((result.item, point.id, judge), ""), LONGEST_WHY))
-        for number, point in enumerate(asked, 1)
-        for judge, said in sorted(result.said.get(point.id, {}).items())
-    ]
-
-
-# --------------------------------------------------------------------------------------------------
-# A page for each prompt, with everybody's pictures side by side, and the list of all prompts.
-# --------------------------------------------------------------------------------------------------
+# -- pages of prompts --------------------------------------------------------------------------------------------------
 
 PRIVATE = "A private prompt: its text, its points and its pictures are not shown, so that nobody can train on them."
 TITLE = 160
@@ -203,69 +195,69 @@ SHORT = 140
 class PromptPages:
     """Pages of all prompts."""
 
-    material: SiteData
+    site: SiteData
     pictures: Pictures
 
     def pages(self) -> Iterator[SitePage]:
         """One page after the other, in the suite's order."""
-        prompts = self.material.suite.prompts
-        for place, one in enumerate(prompts):
+        prompts = self.site.suite.prompts
+        for place, prompt in enumerate(prompts):
             before = prompts[place - 1] if place else None
             after = prompts[place + 1] if place + 1 < len(prompts) else None
-            yield self._page(one, place, before, after)
+            yield self._page(prompt, place, before, after)
 
-    def _page(self, one: SuitePrompt, place: int, before: SuitePrompt | None, after: SuitePrompt | None) -> SitePage:
-        tag = self.material.suite.tag_of(one.prompt.id)
-        text = self.material.words_of(one)
-        count = len(self.material.suite.prompts)
+    def _page(self, prompt: SuitePrompt, place: int, before: SuitePrompt | None, after: SuitePrompt | None) -> SitePage:
+        tag = self.site.suite.tag_of(prompt.id)
+        text = self.site.words_of(prompt)
+        count = len(self.site.suite.prompts)
         return SitePage(
-            path=f"prompts/{self.material.prompt_pages[one.prompt.id]}.html",
-            title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(one.prompt.id, 60),
-            subtitle=PRIVATE if one.private else text if len(text) > TITLE or "\n" in text else "",
-            head=self.material.head,
+            path=f"prompts/{self.site.prompt_pages[prompt.id]}.html",
+            title=text if 0 < len(text) <= TITLE and "\n" not in text else brief(prompt.id, 60),
+            subtitle=PRIVATE if prompt.private else text if len(text) > TITLE or "\n" in text else "",
+            head=self.site.head,
             kicker=f"Prompt {place + 1} of {count} · {capital(tag.group)} · {tag.name}",
-            sections=[*(self._private(one) if one.private else self._public(one))],
+            sections=[*(self._private(prompt) if prompt.private else self._public(prompt))],
             before=self._step(before),
             after=self._step(after),
-            notes=self._notes(one),
+            notes=self._notes(prompt),
             wide=True,
         )
 
-    def _step(self, one: SuitePrompt | None) -> PageLink | None:
-        if one is None:
+    def _step(self, prompt: SuitePrompt | None) -> PageLink | None:
+        if prompt is None:
             return None
-        return PageLink(brief(one.prompt.id, 30), f"{self.material.prompt_pages[one.prompt.id]}.html")
+        return PageLink(brief(prompt.id, 30), f"{self.site.prompt_pages[prompt.id]}.html")
 
-    def _public(self, one: SuitePrompt) -> Iterator[Section]:
-        asked = self._points.get(one.prompt.id, [])
-        if asked:
-            judges = {self._judges(point) for point in asked}
+    def _public(self, prompt: SuitePrompt) -> Iterator[Section]:
+        points = self._points.get(prompt.id, [])
+        if points:
+            judges = {self._judges(point) for point in points}
             by = f" Judged by {judges.pop()}." if len(judges) == 1 else ""
-            table = self._points_table(one, asked, told=not by)
+            table = self._points_table(prompt, points, with_judges=not by)
             yield Section("What must be so", [table], f"Share of published entries' pictures that hold.{by}")
-        shots = [shot for shown in self.material.ordered for shot in self._shots(one, shown)]
+        shots = [shot for site_entry in self.site.ordered for shot in self._shots(prompt, site_entry)]
         yield Section("Pictures", [Shots(shots)] if shots else [Note("No entry yet.")], self._pictures_words())
 
     def _pictures_words(self) -> str:
         eps = (
             " EPS is the chance, of 100, to be preferred to the frozen reference; after it stands the scorer's logit."
-            if self.material.headline
+            if self.site.headline
             else ""
         )
         return f"In the board's order. Numbers with a tick are points that hold.{eps}"
 
     def _judges(self, point: Point) -> str:
-        return join_names(find_route(point, self.material.suite.routes).judges).unescape()
+        return join_names(find_route(point, self.site.suite.routes).judges).unescape()
 
-    def _points_table(self, one: SuitePrompt, asked: list[Point], *, told: bool) -> Table:
-        """`told`: with the judges of each point under it."""
+    def _points_table(self, prompt: SuitePrompt, points: list[Point], *, with_judges: bool) -> Table:
+        """`with_judges`: the judges of each point stand under it."""
         rows = [
             {
                 "number": number,
-                "text": Cell(point_text(point), under=self._judges(point) if told else ""),
-                "share": self._share(one.prompt.id, point.id),
+                "text": Cell(point_text(point), under=self._judges(point) if with_judges else ""),
+                "share": self._share(prompt.id, point.id),
             }
-            for number, point in enumerate(asked, 1)
+            for number, point in enumerate(points, 1)
         ]
         columns = [Column("number", "Nr", "count"), Column("text", "Point"), Column("share", "Hold")]
         return Table(columns, rows, sortable=False, label="Points")
@@ -273,32 +265,32 @@ class PromptPages:
     def _share(self, prompt: str, point: str) -> str:
         states = [
             picture.points.get(point)
-            for shown in self.material.published
-            for picture in self.material.by_prompt[shown.name][prompt].pictures
+            for site_entry in self.site.published
+            for picture in self.site.by_prompt[site_entry.name][prompt].pictures
         ]
         return numbers.share(states.count("pass"), len(states)) if states else numbers.MISSING
 
-    def _shots(self, one: SuitePrompt, shown: SiteEntry) -> Iterator[PictureShot]:
-        label = self.material.labels[shown.name]
-        found = self.material.by_prompt.get(shown.name, {}).get(one.prompt.id)
-        pictures = found.pictures if found else ()
+    def _shots(self, prompt: SuitePrompt, site_entry: SiteEntry) -> Iterator[PictureShot]:
+        label = self.site.labels[site_entry.name]
+        result = self.site.by_prompt.get(site_entry.name, {}).get(prompt.id)
+        pictures = result.pictures if result else ()
         for number, picture in enumerate(pictures, 1):
             several = f", picture {number}" if len(pictures) > 1 else ""
             yield self._maker.shot(
-                shown.name,
-                one.prompt.id,
+                site_entry.name,
+                prompt.id,
                 picture,
                 title=label + several,
-                href=f"../generators/{self.material.entry_pages[shown.name]}.html",
-                alt=f"{label}{several}: {opening_words(self.material.words_of(one), 120)}",
-                whys=self._whys[shown.name],
-                badge="" if shown.published else "provisional",
+                href=f"../generators/{self.site.entry_pages[site_entry.name]}.html",
+                alt=f"{label}{several}: {opening_words(self.site.words_of(prompt), 120)}",
+                whys=self._whys[site_entry.name],
+                badge="" if site_entry.published else "provisional",
             )
 
-    def _private(self, one: SuitePrompt) -> Iterator[Section]:
-        rows = [self._private_row(one, shown) for shown in self.material.ordered if shown.result]
+    def _private(self, prompt: SuitePrompt) -> Iterator[Section]:
+        rows = [self._private_row(prompt, site_entry) for site_entry in self.site.ordered if site_entry.result]
         columns = [Column("name", "Entry"), Column("held", "Points that hold"), Column("passed", "Passed")]
-        if self.material.headline and self.material.suite.tag_of(one.prompt.id).eps:
+        if self.site.headline and self.site.suite.tag_of(prompt.id).eps:
             columns.append(Column("eps", "EPS", "number", 0))
         yield Section(
             "Results",
@@ -306,71 +298,68 @@ class PromptPages:
             "Pictures are not shown.",
         )
 
-    def _private_row(self, one: SuitePrompt, shown: SiteEntry) -> dict[str, object]:
-        found = self.material.by_prompt[shown.name][one.prompt.id]
-        states = [state for picture in found.pictures for state in picture.points.values()]
+    def _private_row(self, prompt: SuitePrompt, site_entry: SiteEntry) -> dict[str, object]:
+        result = self.site.by_prompt[site_entry.name][prompt.id]
+        states = [state for picture in result.pictures for state in picture.points.values()]
         return {
-            "name": Cell(self._link(shown), under="" if shown.published else "provisional"),
+            "name": Cell(self._link(site_entry), under="" if site_entry.published else "provisional"),
             "held": f"{states.count('pass')} of {len(states)}",
-            "passed": numbers.percent(found.passed),
-            "eps": Cell(eps_here(found, self.material.headline)),
+            "passed": numbers.percent(result.passed),
+            "eps": Cell(eps_here(result, self.site.headline)),
         }
 
-    def _link(self, shown: SiteEntry) -> Markup:
-        place = f"../generators/{self.material.entry_pages[shown.name]}.html"
-        return element("a", self.material.labels[shown.name], href=place)
+    def _link(self, site_entry: SiteEntry) -> Markup:
+        place = f"../generators/{self.site.entry_pages[site_entry.name]}.html"
+        return element("a", self.site.labels[site_entry.name], href=place)
 
-    def _notes(self, one: SuitePrompt) -> list[str]:
-        digest = f"SHA-256 of its salt and text: {one.digest}" if one.private and one.digest else ""
-        tag = self.material.suite.tag_of(one.prompt.id)
+    def _notes(self, prompt: SuitePrompt) -> list[str]:
+        digest = f"SHA-256 of its salt and text: {prompt.digest}" if prompt.private and prompt.digest else ""
+        tag = self.site.suite.tag_of(prompt.id)
         apart = f"Preference does not count here: {clause(tag.why or tag.name)}." if not tag.eps else ""
-        return [f"Prompt {one.prompt.id}.", *filter(None, [digest, apart])]
+        return [f"Prompt {prompt.id}.", *filter(None, [digest, apart])]
 
     @cached_property
     def _points(self) -> dict[str, list[Point]]:
-        return points_by_prompt(self.material)
+        return points_by_prompt(self.site)
 
     @cached_property
     def _maker(self) -> ShotMaker:
-        return shot_maker(self.material, self.pictures)
+        return shot_maker(self.site, self.pictures)
 
     @cached_property
     def _whys(self) -> Mapping[str, dict[tuple[str, str, str], str]]:
         """Reasons that judges gave, by entry."""
-        found = {}
-        for shown in self.material.ordered:
-            table = read_answers(shown.folder)
+        whys = {}
+        for site_entry in self.site.ordered:
+            table = read_answers(site_entry.folder)
             columns = [table.column(name).to_pylist() for name in ("item", "point", "judge", "why")]
-            found[shown.name] = {(item, point, judge): why for item, point, judge, why in zip(*columns) if why}
-        return found
+            whys[site_entry.name] = {(item, point, judge): why for item, point, judge, why in zip(*columns) if why}
+        return whys
 
 
-def points_by_prompt(material: SiteData) -> dict[str, list[Point]]:
+def points_by_prompt(site: SiteData) -> dict[str, list[Point]]:
     """Points of each prompt in the suite's order; those without a prompt belong to all."""
-    everywhere = [point for point in material.suite.points if point.prompt is None]
-    found = {one.prompt.id: [*everywhere] for one in material.suite.prompts}
-    for point in material.suite.points:
+    everywhere = [point for point in site.suite.points if point.prompt is None]
+    by_prompt = {prompt.id: [*everywhere] for prompt in site.suite.prompts}
+    for point in site.suite.points:
         if point.prompt is not None:
-            found[point.prompt].append(point)
-    return found
+            by_prompt[point.prompt].append(point)
+    return by_prompt
 
 
-def shot_maker(material: SiteData, pictures: Pictures) -> ShotMaker:
+def shot_maker(site: SiteData, pictures: Pictures) -> ShotMaker:
     """For pages one folder below the top."""
-    columns = {
-        axis.id: axis.title for axis in material.axes if axis.id in {r.id for r in material.suite.card.preferences}
-    }
-    private = {one.prompt.id for one in material.suite.prompts if one.private}
-    points = {id: asked for id, asked in points_by_prompt(material).items() if id not in private}
+    columns = {axis.id: axis.title for axis in site.axes if axis.id in {r.id for r in site.suite.card.preferences}}
+    points = {id: prompt_points for id, prompt_points in points_by_prompt(site).items() if id not in site.suite.private}
     return ShotMaker("../", pictures, columns, points)
 
 
-def eps_here(found: PromptResult, column: str | None) -> float | None:
+def eps_here(result: PromptResult, column: str | None) -> float | None:
     """EPS of one prompt, 0 to 100."""
-    return 100 * found.eps[column] if column in found.eps else None
+    return 100 * result.eps[column] if column in result.eps else None
 
 
-def prompts_page(material: SiteData) -> SitePage:
+def prompts_page(site: SiteData) -> SitePage:
     """prompts/index.html: all prompts, to be sorted and searched."""
     columns = [
         Column("name", "Prompt"),
@@ -379,42 +368,40 @@ def prompts_page(material: SiteData) -> SitePage:
         Column("eps", "EPS, middle entry", "number", 0),
         Column("spread", "EPS, best − worst", "number", 0),
     ]
-    if material.headline is None:
+    if site.headline is None:
         columns = columns[:3]
-    rows = [_prompt_row(material, one) for one in material.suite.prompts]
+    rows = []
+    for prompt in site.suite.prompts:
+        results = [site.by_prompt[site_entry.name][prompt.id] for site_entry in site.published]
+        eps = [value for result in results if (value := eps_here(result, site.headline)) is not None]
+        tag = site.suite.tag_of(prompt.id)
+        text = site.words_of(prompt)
+        rows.append(
+            ListRow(
+                href=f"{site.prompt_pages[prompt.id]}.html",
+                label=brief(prompt.id, 40),
+                under="private" if prompt.private else opening_words(text, SHORT),
+                words=" ".join([prompt.id, tag.name, tag.group, "private" if prompt.private else text]).lower(),
+                group=capital(tag.group),
+                cells={
+                    "tag": tag.name,
+                    "passed": 100 * statistics.fmean(result.passed for result in results) if results else None,
+                    "eps": statistics.median(eps) if eps else None,
+                    "spread": max(eps) - min(eps) if eps else None,
+                },
+            )
+        )
     return SitePage(
         path="prompts/index.html",
         title="Prompts",
         subtitle=Markup("{} prompts. Passed: percent of published entries' pictures.").format(len(rows)),
-        head=material.head,
+        head=site.head,
         sections=[Section("All prompts", [Listing(columns, rows, "prompts")], "Sort by a heading; press / to search.")],
         wide=True,
     )
 
 
-def _prompt_row(material: SiteData, one: SuitePrompt) -> ListRow:
-    found = [material.by_prompt[shown.name][one.prompt.id] for shown in material.published]
-    eps = [value for result in found if (value := eps_here(result, material.headline)) is not None]
-    tag = material.suite.tag_of(one.prompt.id)
-    text = material.words_of(one)
-    return ListRow(
-        href=f"{material.prompt_pages[one.prompt.id]}.html",
-        label=brief(one.prompt.id, 40),
-        under="private" if one.private else opening_words(text, SHORT),
-        words=" ".join([one.prompt.id, tag.name, tag.group, "private" if one.private else text]).lower(),
-        group=capital(tag.group),
-        cells={
-            "tag": tag.name,
-            "passed": 100 * statistics.fmean(result.passed for result in found) if found else None,
-            "eps": statistics.median(eps) if eps else None,
-            "spread": max(eps) - min(eps) if eps else None,
-        },
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# tags.html: every tag by every entry, as a grid of shaded numbers.
-# --------------------------------------------------------------------------------------------------
+# -- tags.html: every tag by every entry, as a grid of shaded numbers --------------------------------------------------
 
 STEPS = 10
 """Shades from 0 to 100."""
@@ -451,47 +438,47 @@ class TagGrid(SiteBlock):
     rows: Sequence[GridRow]
 
 
-def tags_page(material: SiteData) -> SitePage:
+def tags_page(site: SiteData) -> SitePage:
     """tags.html."""
     return SitePage(
         path="tags.html",
         title="Tags",
-        subtitle=f"{len(material.suite.tags)} kinds of task in {len(material.tag_groups)} groups, entry by entry.",
-        head=material.head,
-        sections=[*_sections(material)],
+        subtitle=f"{len(site.suite.tags)} kinds of task in {len(site.tag_groups)} groups, entry by entry.",
+        head=site.head,
+        sections=[*_sections(site)],
         notes=["Few prompts a tag make wide intervals: point at a number to see its own."],
         wide=True,
     )
 
 
-def _sections(material: SiteData) -> Iterator[Section]:
-    yield Section("Capability", [_grid(material, "Capability by tag", lambda group: group.capability)], "0 to 100.")
-    column = material.headline
-    if column and len(material.axes) > 1:
-        grid = _grid(material, "EPS by tag", lambda group: group.eps.get(column))
-        left_out = [tag.name for tag in material.suite.tags if not tag.eps]
+def _sections(site: SiteData) -> Iterator[Section]:
+    yield Section("Capability", [_grid(site, "Capability by tag", lambda group: group.capability)], "0 to 100.")
+    column = site.headline
+    if column and len(site.axes) > 1:
+        grid = _grid(site, "EPS by tag", lambda group: group.eps.get(column))
+        left_out = [tag.name for tag in site.suite.tags if not tag.eps]
         without = f" {len(left_out)} tags count for Capability only." if left_out else ""
         yield Section("EPS", [grid], f"0 to 100; 50 is the frozen reference.{without}")
 
 
-def _grid(material: SiteData, name: str, read: Callable[[GroupResult], Estimate | None]) -> TagGrid:
+def _grid(site: SiteData, name: str, read: Callable[[GroupResult], Estimate | None]) -> TagGrid:
     rows = []
-    for group in material.tag_groups:
-        tags = [tag for tag in material.suite.tags if tag.group == group]
-        lines = [_row(material, "group", group, group, read)]
-        lines += [_row(material, "tag", tag.id, tag.name, read) for tag in tags]
+    for group in site.tag_groups:
+        tags = [tag for tag in site.suite.tags if tag.group == group]
+        lines = [_row(site, "group", group, group, read)]
+        lines += [_row(site, "tag", tag.id, tag.name, read) for tag in tags]
         rows += [line for line in lines if any(line.cells)]
     heads = [
-        (brief(material.labels[one.name], 24), f"generators/{material.entry_pages[one.name]}.html")
-        for one in material.published
+        (brief(site.labels[site_entry.name], 24), f"generators/{site.entry_pages[site_entry.name]}.html")
+        for site_entry in site.published
     ]
     return TagGrid(name, heads, rows)
 
 
-def _row(material: SiteData, kind: str, id: str, name: str, read: Callable[[GroupResult], Estimate | None]) -> GridRow:
-    held = [material.groups[one.name].get((kind, id)) for one in material.published]
-    prompts = next((group.prompts for group in held if group), 0)
-    return GridRow(capital(name), prompts, [_cell(read(group)) if group else None for group in held], kind == "group")
+def _row(site: SiteData, kind: str, id: str, name: str, read: Callable[[GroupResult], Estimate | None]) -> GridRow:
+    groups = [site.groups[site_entry.name].get((kind, id)) for site_entry in site.published]
+    prompts = next((group.prompts for group in groups if group), 0)
+    return GridRow(capital(name), prompts, [_cell(read(group)) if group else None for group in groups], kind == "group")
 
 
 def _cell(figure: Estimate | None) -> GridCell | None:

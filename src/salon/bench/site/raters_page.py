@@ -17,15 +17,15 @@ CEILING = "one more person"
 KINDS = {"pairs": "judge of pairs", "points": "judge of single pictures", "scorer": "scorer", "rater": "rater"}
 
 
-def raters_page(material: SiteData) -> SitePage:
+def raters_page(site: SiteData) -> SitePage:
     """raters.html; only where there is a snapshot."""
-    tables = material.raters[-1]
+    tables = site.raters[-1]
     return SitePage(
         path="raters.html",
         title="Raters",
         subtitle=f"{len(tables.raters)} scorers and judges against panels of people on {_studies(tables)}. "
         f"Snapshot {tables.number}.",
-        head=material.head,
+        head=site.head,
         sections=[*_sections(tables)],
         notes=[sentence(policy) for policy in tables.policies],
         signature=tables.signature_line,
@@ -48,10 +48,10 @@ def raters_report(tables: RaterTables) -> Page:
     )
 
 
-def raters_summary(material: SiteData) -> Iterator[Section]:
+def raters_summary(site: SiteData) -> Iterator[Section]:
     """For the front page: accuracy by study, with the way to the rest."""
-    if material.raters:
-        tables = material.raters[-1]
+    if site.raters:
+        tables = site.raters[-1]
         link = Markup("By criterion, and orders of generators: {}.").format(element("a", "Raters", href="raters.html"))
         yield Section("What raters are worth", [_accuracy(tables), link], f"Snapshot {tables.number}.")
 
@@ -63,16 +63,28 @@ def _studies(tables: RaterTables) -> str:
 def _sections(tables: RaterTables) -> Iterator[Section]:
     yield Section(
         "Preference accuracy",
-        [*_warnings(tables), _accuracy(tables), *_records(tables)],
+        [*(Note(sentence(warning), "open") for warning in tables.warnings), _accuracy(tables), *_records(tables)],
         "Share of pairs on which a rater sides with the majority.",
     )
     for study in (study for study in tables.studies if study.count == "pairs"):
-        yield Section(study.study, [_criteria(tables, study)], "Agreement with the panel, criterion by criterion.")
+        ids = [criterion.criterion for criterion in study.criteria]
+        ceiling: dict[str, object] = {"rater": CEILING}
+        for k, criterion in enumerate(study.criteria):
+            ceiling[f"c{k}"] = Cell(
+                criterion.next_rater, why=criterion.no_ceiling or f"{criterion.votes} votes on {criterion.pairs} pairs"
+            )
+        rows = [ceiling]
+        for rater in tables.raters:
+            result = rater.on(study.study)
+            if result:
+                rows.append({"rater": _name(rater)} | {f"c{k}": result.criteria.get(id) for k, id in enumerate(ids)})
+        columns = [Column("rater", "Rater")]
+        columns += [
+            Column(f"c{k}", brief(criterion.name, 30), "estimate", 3) for k, criterion in enumerate(study.criteria)
+        ]
+        criteria = Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
+        yield Section(study.study, [criteria], "Agreement with the panel, criterion by criterion.")
     yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
-
-
-def _warnings(tables: RaterTables) -> Iterator[Note]:
-    yield from (Note(sentence(warning), "open") for warning in tables.warnings)
 
 
 def _accuracy(tables: RaterTables) -> Table:
@@ -84,8 +96,8 @@ def _accuracy(tables: RaterTables) -> Table:
     for rater in tables.raters:
         row: dict[str, object] = {"rater": _name(rater), "kind": KINDS[rater.kind]}
         for k, study in enumerate(tables.studies):
-            found = rater.on(study.study)
-            row[f"s{k}"] = Cell(found.accuracy, why=_counted(study, found)) if found else None
+            result = rater.on(study.study)
+            row[f"s{k}"] = Cell(result.accuracy, why=_count_words(study, result)) if result else None
         rows.append(row)
     columns = [Column("rater", "Rater"), Column("kind", "Kind")]
     columns += [Column(f"s{k}", brief(study.study, 30), "estimate", 3) for k, study in enumerate(tables.studies)]
@@ -122,24 +134,9 @@ def _records(tables: RaterTables) -> Iterator[Table]:
         yield Table(columns, rows, label="Records behind the accuracies")
 
 
-def _counted(study: PanelStudy, found: RaterOnStudy) -> str:
-    words = f"{found.pairs} of {found.panel_pairs} {study.count}"
-    return words if found.equal is None else f"{words}, {found.equal} of equal numbers"
-
-
-def _criteria(tables: RaterTables, study: PanelStudy) -> Table:
-    ids = [one.criterion for one in study.criteria]
-    ceiling: dict[str, object] = {"rater": CEILING}
-    for k, one in enumerate(study.criteria):
-        ceiling[f"c{k}"] = Cell(one.next_rater, why=one.no_ceiling or f"{one.votes} votes on {one.pairs} pairs")
-    rows = [ceiling]
-    for rater in tables.raters:
-        found = rater.on(study.study)
-        if found:
-            rows.append({"rater": _name(rater)} | {f"c{k}": found.criteria.get(id) for k, id in enumerate(ids)})
-    columns = [Column("rater", "Rater")]
-    columns += [Column(f"c{k}", brief(one.name, 30), "estimate", 3) for k, one in enumerate(study.criteria)]
-    return Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
+def _count_words(study: PanelStudy, result: RaterOnStudy) -> str:
+    words = f"{result.pairs} of {result.panel_pairs} {study.count}"
+    return words if result.equal is None else f"{words}, {result.equal} of equal numbers"
 
 
 def _orders(tables: RaterTables) -> Table:
@@ -147,15 +144,15 @@ def _orders(tables: RaterTables) -> Table:
     rows = [
         {
             "rater": _name(rater),
-            "study": found.study,
-            "spearman": Cell(found.order.spearman, why=found.order.reason or ""),
-            "kendall": found.order.kendall,
-            "nmse": found.order.nmse,
-            "generators": found.order.generators,
-            "pairs": found.order.pairs,
+            "study": result.study,
+            "spearman": Cell(result.order.spearman, why=result.order.reason or ""),
+            "kendall": result.order.kendall,
+            "nmse": result.order.nmse,
+            "generators": result.order.generators,
+            "pairs": result.order.pairs,
         }
         for rater in tables.raters
-        for found in rater.studies
+        for result in rater.studies
     ]
     columns = [
         Column("rater", "Rater"),
@@ -170,5 +167,5 @@ def _orders(tables: RaterTables) -> Table:
 
 
 def _name(rater: RaterResult) -> Markup:
-    shown = Markup.escape(brief(rater.rater, 40))
-    return shown + " " + Badge("simulated", "thin") if rater.simulated else shown
+    name = Markup.escape(brief(rater.rater, 40))
+    return name + " " + Badge("simulated", "thin") if rater.simulated else name

@@ -1,4 +1,4 @@
-"""What a site is made of: entries in the board's order, their axes, who is on the board and who stands beside it."""
+"""What a site shows: entries in the board's order, their axes, thumbnails, and the names of pages."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class SiteEntry:
 
     @property
     def retraction(self) -> Retraction:
-        """Why an entry was taken back, of one that was."""
+        """Why the entry was retracted; only for retracted entries."""
         assert self.entry.retracted is not None
         return self.entry.retracted
 
@@ -79,7 +79,7 @@ class SiteData:
         """Overall and EPS columns where there is a reference, and Capability always; the first one orders the board."""
         weights = self.suite.card.weights
         capability = SiteAxis(
-            CAPABILITY, "Capability", "Share of pictures whose points hold.", lambda one: one.capability
+            CAPABILITY, "Capability", "Share of pictures whose points hold.", lambda result: result.capability
         )
         if self.suite.reference is None or not self.suite.card.preferences:
             return (capability,)
@@ -94,7 +94,7 @@ class SiteData:
             )
             for rule in sorted(self.suite.card.preferences, key=lambda rule: not rule.headline)
         ]
-        return (SiteAxis(OVERALL, "Overall", f"{mixed}.", lambda one: one.overall), capability, *columns)
+        return (SiteAxis(OVERALL, "Overall", f"{mixed}.", lambda result: result.overall), capability, *columns)
 
     @cached_property
     def head(self) -> SiteHead:
@@ -112,19 +112,32 @@ class SiteData:
     @cached_property
     def published(self) -> tuple[SiteEntry, ...]:
         """Entries on the board, best first by its first axis."""
-        held = [one for one in self.entries if not one.entry.retracted and one.result and one.published]
+        complete = [
+            site_entry
+            for site_entry in self.entries
+            if not site_entry.entry.retracted and site_entry.result and site_entry.published
+        ]
         first = self.axes[0].of
-        return tuple(sorted(held, key=lambda one: (-_value(first(one.computed)), one.name)))
+
+        def order(site_entry: SiteEntry) -> tuple[float, str]:
+            axis = first(site_entry.computed)
+            return -axis.figure.value if axis else 1.0, site_entry.name
+
+        return tuple(sorted(complete, key=order))
 
     @cached_property
     def provisional(self) -> tuple[SiteEntry, ...]:
-        """Entries of which something is not answered yet."""
-        return tuple(one for one in self.entries if not one.entry.retracted and one not in self.published)
+        """Entries that still lack answers."""
+        return tuple(
+            site_entry
+            for site_entry in self.entries
+            if not site_entry.entry.retracted and site_entry not in self.published
+        )
 
     @cached_property
     def retracted(self) -> tuple[SiteEntry, ...]:
-        """Entries that were taken back."""
-        return tuple(one for one in self.entries if one.entry.retracted)
+        """Retracted entries."""
+        return tuple(site_entry for site_entry in self.entries if site_entry.entry.retracted)
 
     @cached_property
     def ordered(self) -> tuple[SiteEntry, ...]:
@@ -134,42 +147,50 @@ class SiteData:
     @cached_property
     def standing(self) -> dict[str, dict[str, Standing]]:
         """By axis and name of the entry: ranks, their ranges, tie groups."""
-        results = [one.computed for one in self.published]
+        results = [item.computed for item in self.published]
         return {
-            axis.id: {one.entry: one for one in standings(results, axis.id).places} for axis in self.axes if results
+            axis.id: {item.entry: item for item in standings(results, axis.id).places} for axis in self.axes if results
         }
 
     @cached_property
     def labels(self) -> dict[str, str]:
         """How entries are called on pages: their titles, told apart."""
-        titles = distinct_names([one.entry.label for one in self.entries], 48)
-        twice = {label for label in titles if sum(one.entry.label == label for one in self.entries) > 1}
+        titles = distinct_names([site_entry.entry.label for site_entry in self.entries], 48)
+        twice = {label for label in titles if sum(site_entry.entry.label == label for site_entry in self.entries) > 1}
         return {
-            one.name: brief(f"{one.entry.label} ({one.name})", 48)
-            if one.entry.label in twice
-            else titles[one.entry.label]
-            for one in self.entries
+            site_entry.name: brief(f"{site_entry.entry.label} ({site_entry.name})", 48)
+            if site_entry.entry.label in twice
+            else titles[site_entry.entry.label]
+            for site_entry in self.entries
         }
 
     @cached_property
     def entry_pages(self) -> dict[str, str]:
         """File name of each entry's page, without its ending."""
-        return page_names(one.name for one in self.entries)
+        return page_names(site_entry.name for site_entry in self.entries)
 
     @cached_property
     def prompt_pages(self) -> dict[str, str]:
         """File name of each prompt's page, without its ending."""
-        return page_names(one.prompt.id for one in self.suite.prompts)
+        return page_names(prompt.id for prompt in self.suite.prompts)
 
     @cached_property
     def by_prompt(self) -> dict[str, dict[str, PromptResult]]:
         """By name of the entry and id of the prompt."""
-        return {one.name: {p.prompt: p for p in one.result.prompts} for one in self.entries if one.result}
+        return {
+            site_entry.name: {p.prompt: p for p in site_entry.result.prompts}
+            for site_entry in self.entries
+            if site_entry.result
+        }
 
     @cached_property
     def groups(self) -> dict[str, dict[tuple[str, str], GroupResult]]:
         """By name of the entry, and (kind, id) of a tag or group of tags."""
-        return {one.name: {(g.kind, g.id): g for g in one.result.groups} for one in self.entries if one.result}
+        return {
+            site_entry.name: {(g.kind, g.id): g for g in site_entry.result.groups}
+            for site_entry in self.entries
+            if site_entry.result
+        }
 
     @cached_property
     def tag_groups(self) -> tuple[str, ...]:
@@ -180,20 +201,20 @@ class SiteData:
         """The median over published entries; None where there are too few to compare with."""
         return statistics.median(numbers) if len(numbers) > 1 else None
 
-    def words_of(self, one: SuitePrompt) -> str:
+    def words_of(self, prompt: SuitePrompt) -> str:
         """The text of a prompt; nothing of a private one, even where the text is at hand."""
-        return "" if one.private else one.prompt.view()
+        return "" if prompt.private else prompt.prompt.view()
 
 
 def read_site_data(board: Board, title: str | None = None) -> SiteData:
     """Everything that pages of a board show."""
-    folders = [entry_folder(board, one.name) for one in board.entries]
+    folders = [entry_folder(board, entry.name) for entry in board.entries]
     return SiteData(
         title=title or board.suite.card.title,
         suite=board.suite,
         entries=tuple(
-            SiteEntry(one, read_checked_result(folder), read_published(folder) is not None, folder)
-            for one, folder in zip(board.entries, folders)
+            SiteEntry(entry, read_checked_result(folder), read_published(folder) is not None, folder)
+            for entry, folder in zip(board.entries, folders)
         ),
         arenas=read_snapshots(board.folder / arena.FOLDER, ArenaSnapshot),
         raters=read_snapshots(board.folder / rater_tables.FOLDER, RaterTables),
@@ -204,13 +225,7 @@ def _eps_of(column: str, result: EntryResult) -> AxisResult | None:
     return result.eps.get(column)
 
 
-def _value(axis: AxisResult | None) -> float:
-    return axis.figure.value if axis else -1.0
-
-
-# --------------------------------------------------------------------------------------------------
-# Thumbnails of every picture that may be shown, named by what is in them; those of an earlier site are kept.
-# --------------------------------------------------------------------------------------------------
+# -- thumbnails, named by content; those of an earlier site are kept ---------------------------------------------------
 
 FOLDER = "images"
 Pictures = Mapping[tuple[str, str], Thumb | BadFile]
@@ -218,39 +233,35 @@ Pictures = Mapping[tuple[str, str], Thumb | BadFile]
 
 
 def make_pictures(
-    material: SiteData, stage: Path, earlier: Path, width: int, step: Callable[[str], None]
+    site: SiteData, stage: Path, earlier: Path, width: int, step: Callable[[str], None]
 ) -> dict[tuple[str, str], Thumb | BadFile]:
     """Thumbnails in `stage`/images; the same pictures as in the site `earlier` are not drawn again."""
     folder = stage / FOLDER
     folder.mkdir()
     for path in (earlier / FOLDER).glob("*.webp"):
         if not path.is_symlink():
-            _reuse(path, folder / path.name)
-    found = shown_pictures(material)
-    return dict(zip(found, make_thumbs([*found.values()], width, folder, step)))
+            target = folder / path.name
+            try:
+                os.link(path, target)
+            except OSError:  # a file system without links
+                shutil.copyfile(path, target)
+    files = shown_pictures(site)
+    return dict(zip(files, make_thumbs([*files.values()], width, folder, step)))
 
 
-def shown_pictures(material: SiteData) -> dict[tuple[str, str], Path]:
-    """Files of the pictures that pages show; none that lies outside its entry's folder."""
-    private = {one.prompt.id for one in material.suite.prompts if one.private}
+def shown_pictures(site: SiteData) -> dict[tuple[str, str], Path]:
+    """Files of the pictures that pages show; none outside its entry's folder."""
     return {
-        (one.name, picture.item): one.folder / picture.image
-        for one in material.ordered
-        for picture in one.entry.pictures
-        if picture.image and picture.prompt not in private and is_inside(one.folder / picture.image, one.folder)
+        (site_entry.name, picture.item): site_entry.folder / picture.image
+        for site_entry in site.ordered
+        for picture in site_entry.entry.pictures
+        if picture.image
+        and picture.prompt not in site.suite.private
+        and is_inside(site_entry.folder / picture.image, site_entry.folder)
     }
 
 
-def _reuse(path: Path, target: Path) -> None:
-    try:
-        os.link(path, target)
-    except OSError:  # a file system without links
-        shutil.copyfile(path, target)
-
-
-# --------------------------------------------------------------------------------------------------
-# Names of pages that every disk and web server takes, and links that lead nowhere but to the web.
-# --------------------------------------------------------------------------------------------------
+# -- names of pages, and links -----------------------------------------------------------------------------------------
 
 LONGEST = 60
 _UNSAFE = re.compile(r"[^A-Za-z0-9_-]+")
@@ -259,15 +270,19 @@ _RESERVED = re.compile(r"(index|con|prn|aux|nul|com\d|lpt\d)", re.IGNORECASE)
 
 def page_names(names: Iterable[str]) -> dict[str, str]:
     """The name of a page for each name: itself where that is safe, else what can be read of it and a hash."""
-    found: dict[str, str] = {}
-    taken: set[str] = set()
+    pages: dict[str, str] = {}
+    used: set[str] = set()
     for name in names:
-        place = name if _is_safe(name) else _hashed(name)
-        if place.lower() in taken:  # a disk that does not tell A from a
+        place = (
+            name
+            if 0 < len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
+            else _hashed(name)
+        )
+        if place.lower() in used:  # a disk that does not tell A from a
             place = _hashed(name)
-        taken.add(place.lower())
-        found[name] = place
-    return found
+        used.add(place.lower())
+        pages[name] = place
+    return pages
 
 
 def web_link(address: str) -> str | None:
@@ -277,10 +292,6 @@ def web_link(address: str) -> str | None:
     except ValueError:
         return None
     return address.strip() if parts.scheme.lower() in ("http", "https") and parts.netloc else None
-
-
-def _is_safe(name: str) -> bool:
-    return 0 < len(name) <= LONGEST and not _UNSAFE.search(name) and not _RESERVED.fullmatch(name)
 
 
 def _hashed(name: str) -> str:

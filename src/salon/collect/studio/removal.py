@@ -7,7 +7,6 @@ process is killed between the two, erasing again finishes it.
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -149,7 +148,8 @@ def _studio(folder: Path) -> Iterator[Any]:
     if file is None:
         yield None
         return
-    databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
+    from salon.store import database as databases  # SQLAlchemy only for those who need it
+
     with databases.open_database(file) as database:
         yield database
 

@@ -1,7 +1,12 @@
-"""What posters are for: occasions with their texts, and the briefs that chance makes of them.
+"""What posters are for: occasions with their texts, briefs drawn from them, and prompts for generators.
 
-An occasion's texts belong together, so that what a poster wants can be told from what it shows. Dates, places and
-names are drawn anew for every brief.
+The texts of an occasion belong together, so that the purpose of a poster can be told from what it shows. Dates, places
+and names are drawn anew for every brief.
+
+A prompt's record has no picture yet: `path` says where the poster will stand. For each key point of `gt`, `rules` says
+how it can be measured (`text`, `color`, `place`, ... as measuring judges know them), or null if only eyes can tell.
+Prompts are plain words, the same for every generator. The built-in generators read what is asked for out of these
+words; a prompt that they would misread is drawn anew.
 """
 
 from __future__ import annotations
@@ -155,7 +160,7 @@ def make_brief(
 ) -> Brief:
     """A brief with a headline, the texts it must `always` have, and others up to `texts` in all."""
     what = occasion or pick(OCCASIONS, rng)
-    said = {
+    texts_by_role = {
         "subhead": pick(what.subheads, rng),
         "body": pick(what.bodies, rng),
         "cta": pick(what.ctas, rng),
@@ -168,7 +173,7 @@ def make_brief(
     return Brief(
         id=name,
         headline=pick(what.headlines, rng),
-        **{role: said[role] for role in chosen},
+        **{role: texts_by_role[role] for role in chosen},
         subject=pick(what.subjects, rng),
         mood=pick(what.moods, rng),
         style=style,
@@ -181,14 +186,7 @@ def _date(rng: np.random.Generator) -> str:
     return f"{pick(_DAYS, rng)} {int(rng.integers(1, 29))} {pick(_MONTHS, rng)}, {hour}:{pick(('00', '15', '30'), rng)}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Prompts for generators, with key points: dense, font, style, composition, intention.
-#
-# A record has no picture yet: `path` says where the poster will stand. Beside each key point of `gt` stands in `rules`
-# how it can be measured (`text`, `color`, `place`, ... as judges that measure know them), or null where only eyes can
-# tell. A prompt is plain words; every generator gets the same. The built-in houses read what it asks for out of these
-# words, and a prompt that they would read otherwise than it is meant is drawn anew.
-# --------------------------------------------------------------------------------------------------
+# -- prompts for generators, with key points ---------------------------------------------------------------------------
 
 Rule = Mapping[str, Any]
 Point = tuple[str, Rule | None]
@@ -225,7 +223,7 @@ HOW: dict[str, tuple[str, str]] = {
                   "The main motif and its mirror image are both there."),
 }  # fmt: skip
 """What to do for an operation, and what is then to be seen."""
-_PLAIN = tuple(one for one in OCCASIONS if not named_colors(one.purpose))
+_PLAIN = tuple(occasion for occasion in OCCASIONS if not named_colors(occasion.purpose))
 """Occasions that can be told without the name of a color."""
 _LONGEST_TRY = 60
 
@@ -244,11 +242,16 @@ def gen_dense(number: int, seed: int) -> MadeItem:
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}; style: {style}. "
             f"Colors: {colors[0]} over large areas, and {colors[1]}. The headline stands at the {place} and is larger "
             f"than everything else. All text can be told clearly from its ground. The client wants to {brief.intent}. "
-            f"Set these texts and no others, every word as written:\n{_listed(brief)}"
+            f"Set these texts and no others, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_dense", number, seed, written)
-    points = [*_text_points(brief), *_color_points(colors), _place_point(brief, place), _largest_point(brief, 1.0),
+    brief, prompt = _first_readable("gen_dense", number, seed, written)
+    lead, accent = colors
+    color_points: list[Point] = [
+        (f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
+        (f"Something is {accent}.", {"kind": "color", "color": accent}),
+    ]
+    points = [*_text_points(brief), *color_points, _place_point(brief, place), _largest_point(brief, 1.0),
               ("All text can be told clearly from its ground.", {"kind": "contrast", "least": CONTRAST})]  # fmt: skip
     return _prompt("poster dense", f"{texts} texts", prompt, points, {"texts": float(texts)})
 
@@ -262,10 +265,10 @@ def gen_font(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster that lives by its lettering. Motif of the picture, kept small: {brief.subject}; "
             f"mood: {brief.mood}. Give each text letters of another character, as different from each other as you "
-            f"can. The client wants to {brief.intent}. Set these texts, every word as written:\n{_listed(brief)}"
+            f"can. The client wants to {brief.intent}. Set these texts, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_font", number, seed, written)
+    brief, prompt = _first_readable("gen_font", number, seed, written)
     return MadeItem("poster font", "lettering", prompt, {"theme": brief.intent, "texts": _texts(brief)}, None)
 
 
@@ -278,10 +281,10 @@ def gen_style(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. The whole poster is in "
             f"the style {style}. The client wants to {brief.intent}. Set these texts, every word as written:\n"
-            f"{_listed(brief)}"
+            f"{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_style", number, seed, written)
+    brief, prompt = _first_readable("gen_style", number, seed, written)
     return MadeItem("poster style", style, prompt, {"style": style, "theme": brief.intent}, None)
 
 
@@ -289,7 +292,7 @@ def gen_composition(number: int, seed: int) -> MadeItem:
     """A poster whose parts are put together in a way that is asked for."""
     operation = balanced_choice(OPERATIONS, number, seed, "gen_composition")
     place = balanced_choice(PLACES, number, seed, "gen_composition", "place")
-    todo, seen = HOW[operation]
+    todo, visible_sign = HOW[operation]
 
     def written(rng: np.random.Generator) -> tuple[Brief, str]:
         brief = make_brief("composition", rng, texts=3).model_copy(update={"headline_at": place})
@@ -297,13 +300,13 @@ def gen_composition(number: int, seed: int) -> MadeItem:
             f"Design a poster. Motif of the picture: {brief.subject}; mood: {brief.mood}. {todo} The headline "
             f"stands at the {place} and is at least one and a half times as tall as any other line. All text keeps "
             f"clear of the edges. The client wants to {brief.intent}. Set these texts, every word as written:\n"
-            f"{_listed(brief)}"
+            f"{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_composition", number, seed, written)
+    brief, prompt = _first_readable("gen_composition", number, seed, written)
     margin = {"kind": "margin", "texts": _texts(brief), "least": 0.02}
     points = [
-        (seen, None),
+        (visible_sign, None),
         (f"The picture shows this motif: {brief.subject}.", {"kind": "picture", "of": brief.subject}),
         _place_point(brief, place),
         _largest_point(brief, 1.5),
@@ -313,7 +316,7 @@ def gen_composition(number: int, seed: int) -> MadeItem:
 
 
 def gen_intention(number: int, seed: int) -> MadeItem:
-    """A poster of which only is said what it is to bring about."""
+    """A poster with nothing given but what it is to achieve."""
     occasion = balanced_choice(_PLAIN, number, seed, "gen_intention")
     texts = balanced_choice((3, 4, 5), number, seed, "gen_intention", "texts")
 
@@ -323,10 +326,10 @@ def gen_intention(number: int, seed: int) -> MadeItem:
         return brief, (
             f"Design a poster. Motif that stands for what it is about: {brief.subject}; mood: {brief.mood}. The client "
             f"wants to {brief.intent}: whoever passes by should understand that at a glance, and know what to do. "
-            f"Set these texts, every word as written:\n{_listed(brief)}"
+            f"Set these texts, every word as written:\n{_text_list(brief)}"
         )
 
-    brief, prompt = _meant("gen_intention", number, seed, written)
+    brief, prompt = _first_readable("gen_intention", number, seed, written)
     points = [(f"The poster wants to {brief.intent}.", None),
               (f"The picture ({brief.subject}) belongs to what the poster is about.",
                {"kind": "picture", "of": brief.subject}), *_text_points(brief)]  # fmt: skip
@@ -334,7 +337,7 @@ def gen_intention(number: int, seed: int) -> MadeItem:
 
 
 PROMPTS: dict[str, Callable[[int, int], MadeItem]] = {
-    one.__name__: one for one in (gen_dense, gen_font, gen_style, gen_composition, gen_intention)
+    make.__name__: make for make in (gen_dense, gen_font, gen_style, gen_composition, gen_intention)
 }
 """Task to what writes its prompt of a number under a seed."""
 
@@ -344,12 +347,12 @@ def _prompt(string: str, kind: str, prompt: str, points: Sequence[Point], hard: 
     return MadeItem(string, kind, prompt, truth, None, hard)
 
 
-def _meant(
-    task: str, number: int, seed: int, written: Callable[[np.random.Generator], tuple[Brief, str]]
+def _first_readable(
+    task: str, number: int, seed: int, write: Callable[[np.random.Generator], tuple[Brief, str]]
 ) -> tuple[Brief, str]:
     """The first of a row of prompts that reads as it is meant."""
     for attempt in range(_LONGEST_TRY):
-        brief, prompt = written(chance(seed, task, str(number), str(attempt)))
+        brief, prompt = write(chance(seed, task, str(number), str(attempt)))
         if _is_read_so(brief, prompt):
             return brief, prompt
     raise BadValue("a prompt that reads as it is meant is needed", found=f"{_LONGEST_TRY} that do not",
@@ -357,12 +360,12 @@ def _meant(
 
 
 def _is_read_so(brief: Brief, prompt: str) -> bool:
-    """Whether a house would find in the prompt what the brief says, and the texts in their order."""
+    """Whether a built-in generator would find in the prompt what the brief says, and the texts in their order."""
     if brief.subject == "abstract":  # nothing to show
         return False
     read = read_brief(Prompt(id=brief.id, text=prompt))
     fields = ("format", "subject", "mood", "style", "palette", "headline_at")
-    return _texts(read) == _texts(brief) and all(getattr(read, one) == getattr(brief, one) for one in fields)
+    return _texts(read) == _texts(brief) and all(getattr(read, field) == getattr(brief, field) for field in fields)
 
 
 # -- words and points ------------------------------------------------------------------------------------------------
@@ -372,20 +375,14 @@ def _texts(brief: Brief) -> list[str]:
     return [text for role in LABELS if (text := getattr(brief, role)) is not None]
 
 
-def _listed(brief: Brief) -> str:
-    first, *others = _texts(brief)
-    return "\n".join([f"- headline: “{first}”", *(f"- “{text}”" for text in others)])
+def _text_list(brief: Brief) -> str:
+    first, *rest = _texts(brief)
+    return "\n".join([f"- headline: “{first}”", *(f"- “{text}”" for text in rest)])
 
 
 def _text_points(brief: Brief) -> list[Point]:
     return [(f"“{text}” can be read, every word spelled right.", {"kind": "text", "text": text})
             for text in _texts(brief)]  # fmt: skip
-
-
-def _color_points(colors: tuple[str, str]) -> list[Point]:
-    lead, other = colors
-    return [(f"Large areas are {lead}.", {"kind": "color", "color": lead, "leads": True}),
-            (f"Something is {other}.", {"kind": "color", "color": other})]  # fmt: skip
 
 
 def _place_point(brief: Brief, place: Place) -> Point:
@@ -395,6 +392,6 @@ def _place_point(brief: Brief, place: Place) -> Point:
 
 
 def _largest_point(brief: Brief, times: float) -> Point:
-    told = "taller than" if times == 1 else f"at least {times:g} times as tall as"
+    comparison = "taller than" if times == 1 else f"at least {times:g} times as tall as"
     rule = {"kind": "largest", "text": brief.headline, "times": times}
-    return f"The headline “{brief.headline}” is {told} any other line.", rule
+    return f"The headline “{brief.headline}” is {comparison} any other line.", rule

@@ -1,7 +1,12 @@
-"""Composition: posters to which one of the eight operations was done, sometimes with a second one on the lettering.
+"""Composition and metaphor: posters built from one bold mark on a plain sheet.
 
-Everything is built from one bold mark on a plain sheet, so that what was done to it can be seen and is not done by
-accident anywhere else. Key points say which operation, on what, and how: two for each operation.
+A composition poster has one of the eight operations, sometimes with a second one on the lettering. The sheet is plain,
+so that the operation can be seen and does not happen by accident anywhere else. Key points say which operation, on
+what, and how: two for each operation.
+
+A metaphor poster shows one thing inside the outline of another; together they mean something that neither says alone.
+Its words name the sender and call on the reader; only the picture says what for. Key points are the two things, what
+each stands for, and what the poster wants.
 """
 
 from __future__ import annotations
@@ -38,9 +43,9 @@ NOUNS: dict[Subject, str] = {
 """What can be told at a glance, as a mark and as a bare outline."""
 ROOMY: tuple[Subject, ...] = ("heart", "fruit", "house", "cat", "balloon", "leaf", "chair")
 """Marks with room for another one inside."""
-TELLING: tuple[Subject, ...] = tuple(one for one in NOUNS if one not in ("robot", "train", "lamp", "candle"))
+TELLING: tuple[Subject, ...] = tuple(noun for noun in NOUNS if noun not in ("robot", "train", "lamp", "candle"))
 """Marks that a bare outline is enough to tell."""
-LOPSIDED: tuple[Subject, ...] = tuple(one for one in NOUNS if one not in ("fish", "bird", "flower", "leaf"))
+LOPSIDED: tuple[Subject, ...] = tuple(noun for noun in NOUNS if noun not in ("fish", "bird", "flower", "leaf"))
 """Marks that plainly stand upside down when they do."""
 LOOKS = (
     ("cream", "navy", "coral"), ("mint", "forest", "tangerine"), ("sky", "midnight", "scarlet"),
@@ -84,7 +89,7 @@ class Scene:
         return paint_marks([*marks, *lettering], WIDTH, HEIGHT, self.ground)
 
 
-Drawn = tuple[np.ndarray, list[str]]
+Drawing = tuple[np.ndarray, list[str]]
 
 
 def composition_understanding(number: int, seed: int) -> MadeItem:
@@ -95,12 +100,12 @@ def composition_understanding(number: int, seed: int) -> MadeItem:
     ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
     subjects = {"nesting": ROOMY, "cutouts": TELLING, "mirroring": LOPSIDED}.get(operation, tuple(NOUNS))
     jumping = second or operation == "misalignment"
-    done = [operation] + ["misalignment"] * (jumping and operation != "misalignment")
+    operations = [operation] + ["misalignment"] * (jumping and operation != "misalignment")
     lettering = headline(title(rng, 2), pick(FACES, rng), jumping, rng)
     pixels, points = OPERATION_DRAWERS[operation](Scene(pick(subjects, rng), ground, main, accent, rng, lettering))
     points = points + MISALIGNED * jumping
-    return MadeItem("composition understanding", operation, PROMPT, {"gt": points, "operations": done}, pixels,
-                {"operations": len(done)})  # fmt: skip
+    return MadeItem("composition understanding", operation, PROMPT, {"gt": points, "operations": operations}, pixels,
+                {"operations": len(operations)})  # fmt: skip
 
 
 # -- lettering -----------------------------------------------------------------------------------------------------
@@ -113,23 +118,23 @@ MISALIGNED = [
 
 def headline(text: str, face: Face, jumping: bool, rng: np.random.Generator) -> tuple[Glyphs, ...]:
     """The headline, each letter on the line or every other one above it."""
-    done = line_in(text, face, Box(x=60, y=60, width=600, height=150), paint="#000000", size=84, align="center")
+    line = line_in(text, face, Box(x=60, y=60, width=600, height=150), paint="#000000", size=84, align="center")
     if not jumping:
-        return done.glyphs
-    high = 0.3 * done.size
+        return line.glyphs
+    high = 0.3 * line.size
     return tuple(replace(run, ys=tuple(y + (high if at % 2 else -high) * float(rng.uniform(0.8, 1.1))
-                                       for at, y in enumerate(run.ys))) for run in done.glyphs)  # fmt: skip
+                                       for at, y in enumerate(run.ys))) for run in line.glyphs)  # fmt: skip
 
 
 # -- operations ----------------------------------------------------------------------------------------------------
 
 
-def _plain(scene: Scene) -> Drawn:
+def _plain(scene: Scene) -> Drawing:
     """The mark in the middle: with the lettering out of line, that is all there is to tell."""
     return scene.sheet(subject_marks(scene, _middle(430))), []
 
 
-def _segmented(scene: Scene) -> Drawn:
+def _segmented(scene: Scene) -> Drawing:
     marks, box = subject_marks(scene, _middle(470)), ink_box(coverage(scene, _middle(470)))
     count, upright = int(scene.rng.integers(4, 7)), bool(scene.rng.random() < 0.5)
     strips: list[Mark] = []
@@ -146,9 +151,9 @@ def _segmented(scene: Scene) -> Drawn:
     ]
 
 
-def _nested(scene: Scene) -> Drawn:
-    others = [one for one in NOUNS if one != scene.subject]
-    inner = replace(scene, subject=pick(others, scene.rng), ground=scene.main, main=scene.ground)
+def _nested(scene: Scene) -> Drawing:
+    subjects = [subject for subject in NOUNS if subject != scene.subject]
+    inner = replace(scene, subject=pick(subjects, scene.rng), ground=scene.main, main=scene.ground)
     return scene.sheet(nested_marks(scene, inner)), [
         f"One thing is placed inside the outline of another: the {scene.noun} holds a second picture (nesting).",
         f"Inside the {scene.noun} there is a {inner.noun}.",
@@ -158,13 +163,13 @@ def _nested(scene: Scene) -> Drawn:
 def nested_marks(scene: Scene, inner: Scene) -> tuple[Mark, ...]:
     """A small mark in the widest place of a large one's outline."""
     depth = distance_transform_edt(coverage(scene, _middle(560))[::_COARSE, ::_COARSE] > 0.5)
-    y, x = (float(one) * _COARSE for one in np.unravel_index(int(depth.argmax()), depth.shape))
+    y, x = (float(index) * _COARSE for index in np.unravel_index(int(depth.argmax()), depth.shape))
     half = 0.68 * float(depth.max()) * _COARSE
     small = subject_marks(inner, Box(x=x - half, y=y - half, width=2 * half, height=2 * half))
     return (*outline_marks(scene, _middle(560), scene.main), *small)
 
 
-def _cut_out(scene: Scene) -> Drawn:
+def _cut_out(scene: Scene) -> Drawing:
     """A hole in the shape of the mark, with a shadow along its edge and a pattern behind."""
     name = pick(("stripes", "dots", "rays"), scene.rng)
     pixels = scene.sheet(())
@@ -190,7 +195,7 @@ def _pattern(name: str, color: str) -> list[Mark]:
     return [Tile((Fill(cell, color),), 44, 44, whole, 45.0)]
 
 
-def _repeated(scene: Scene) -> Drawn:
+def _repeated(scene: Scene) -> Drawing:
     columns, rows = pick(((3, 3), (3, 4), (4, 4), (4, 3)), scene.rng)
     wide, high = STAGE.width / columns, STAGE.height / rows
     side = 0.78 * min(wide, high)
@@ -203,7 +208,7 @@ def _repeated(scene: Scene) -> Drawn:
     ]
 
 
-def _extended(scene: Scene) -> Drawn:
+def _extended(scene: Scene) -> Drawing:
     """The mark breaks out of a frame by a third of its own size."""
     way = pick(("upper", "right", "left"), scene.rng)
     frame = {"upper": Box(x=140, y=430, width=440, height=440), "right": Box(x=60, y=300, width=430, height=540),
@@ -222,7 +227,7 @@ def _extended(scene: Scene) -> Drawn:
     ]
 
 
-def _off_focus(scene: Scene) -> Drawn:
+def _off_focus(scene: Scene) -> Drawing:
     side = pick(("left", "right"), scene.rng)
     box = Box(x=40 if side == "left" else WIDTH - 200, y=HEIGHT - 200, width=160, height=160)
     return scene.sheet(subject_marks(scene, box)), [
@@ -231,7 +236,7 @@ def _off_focus(scene: Scene) -> Drawn:
     ]
 
 
-def _mirrored(scene: Scene) -> Drawn:
+def _mirrored(scene: Scene) -> Drawing:
     start = Box(x=200, y=260, width=320, height=300)
     dy, axis = 570 - ink_box(coverage(scene, start)).bottom, 582.0
     upper = Group(subject_marks(scene, start), transform=(1, 0, 0, 1, 0, dy))
@@ -243,7 +248,7 @@ def _mirrored(scene: Scene) -> Drawn:
     ]
 
 
-OPERATION_DRAWERS: dict[str, Callable[[Scene], Drawn]] = {
+OPERATION_DRAWERS: dict[str, Callable[[Scene], Drawing]] = {
     "misalignment": _plain, "segmentation": _segmented, "nesting": _nested, "cutouts": _cut_out,
     "repetition": _repeated, "extension": _extended, "focus shifting": _off_focus, "mirroring": _mirrored,
 }  # fmt: skip
@@ -286,12 +291,7 @@ def ink_box(alpha: np.ndarray) -> Box:
                height=float(rows[-1] - rows[0] + 1))  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Posters that speak in pictures: one thing inside the outline of another, which together mean what neither says.
-#
-# The words on such a poster name the sender and call on the reader; what for, only the picture says. Key points are the
-# two things, what each of them stands for, and what the poster wants.
-# --------------------------------------------------------------------------------------------------
+# -- metaphors ---------------------------------------------------------------------------------------------------------
 
 METAPHOR_PROMPT = (
     "What does this poster want to tell? Describe its picture, explain what each thing in it stands for, and say what "
@@ -343,33 +343,33 @@ METAPHORS: tuple[Metaphor, ...] = (
 def metaphor_poster(number: int, seed: int) -> MadeItem:
     """A poster whose message is a visual metaphor."""
     rng = chance(seed, "metaphor", str(number))
-    meant = balanced_choice(METAPHORS, number, seed, "metaphor")
+    metaphor = balanced_choice(METAPHORS, number, seed, "metaphor")
     ground, main, accent = (NAMES[name] for name in pick(LOOKS, rng))
     sender = f"{invented_name(rng)} Society"
     face = pick(FACES, rng)
     headline = line_in(
-        pick(meant.headlines, rng), face, Box(x=60, y=60, width=600, height=150), paint=main, size=84, align="center"
+        pick(metaphor.headlines, rng), face, Box(x=60, y=60, width=600, height=150), paint=main, size=84, align="center"
     )
     foot = line_in(
         sender, Face(family="Inter", weight=600), Box(x=60, y=HEIGHT - 70, width=WIDTH - 120, height=50), paint=main,
         size=30, align="center",
     )  # fmt: skip
-    scene = Scene(meant.outer, ground, main, accent, rng, (*headline.glyphs, *foot.glyphs))
-    inner = replace(scene, subject=meant.inner, ground=main, main=ground)
+    scene = Scene(metaphor.outer, ground, main, accent, rng, (*headline.glyphs, *foot.glyphs))
+    inner = replace(scene, subject=metaphor.inner, ground=main, main=ground)
     pixels = scene.sheet(nested_marks(scene, inner))
-    points = metaphor_points(meant, sender)
-    truth = {"gt": points, "metaphor": [meant.outer, meant.inner]}
+    points = metaphor_points(metaphor, sender)
+    truth = {"gt": points, "metaphor": [metaphor.outer, metaphor.inner]}
     hard = {"points": len(points), "metaphor": 1.0}
     return MadeItem("intention understanding", "metaphor", METAPHOR_PROMPT, truth, pixels, hard)
 
 
-def metaphor_points(meant: Metaphor, sender: str) -> list[str]:
+def metaphor_points(metaphor: Metaphor, sender: str) -> list[str]:
     """What a reader should have understood."""
-    outer, inner = NOUNS[meant.outer], NOUNS[meant.inner]
+    outer, inner = NOUNS[metaphor.outer], NOUNS[metaphor.inner]
     return [
         f"The picture shows a {inner} inside a {outer}.",
-        f"The {outer} stands for {meant.stands[0]}.",
-        f"The {inner} stands for {meant.stands[1]}.",
-        f"The poster wants to {meant.wants}.",
+        f"The {outer} stands for {metaphor.stands[0]}.",
+        f"The {inner} stands for {metaphor.stands[1]}.",
+        f"The poster wants to {metaphor.wants}.",
         f"It comes from the {sender}.",
     ]

@@ -1,8 +1,12 @@
-"""The 29 font attributes that are impressions, each by a sign that can be seen and that the question names.
+"""Tasks about fonts: nine faces to match, two samples of which one has an attribute, and nine classic effects.
 
-No font file says what is charming. So the question says by which sign a word is meant ("soft, that is, with rounded
-ends and no corners"), and of two samples one plainly has the sign and the other its opposite. The signs are
-stipulations about faces and how they are set; they are no finding about what people feel.
+The font file settles eight attributes: serifs, slant, equal advances, capitals, thin strokes, width, joined script, and
+faces made for headlines only. The other 29 attributes are impressions. No font file says what is charming, so the
+question names a visible sign ("soft, that is, with rounded ends and no corners"). One of two samples plainly has the
+sign and the other its opposite. The signs are stipulations about faces and their setting, not findings about what
+people feel. Everything else about the two samples is as alike as the catalogue allows.
+
+An effect is shown on a word next to the same word without it; two thirds of these stand on a textured ground.
 """
 
 from __future__ import annotations
@@ -13,7 +17,7 @@ from string import ascii_uppercase
 
 import numpy as np
 
-from salon.bench.posters import tasks as vocabulary
+from salon.bench.posters import tasks
 from salon.bench.posters.make.items import (
     LATIN,
     PLAIN,
@@ -137,14 +141,7 @@ IMPRESSIONS: dict[str, Impression] = {
 """Attribute to its sign."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Faces told apart: nine options to match, and two samples of which one has an attribute.
-#
-# Eight attributes are settled by the font file: serifs, slant, equal advances, capitals, thin strokes, width, joined
-# script, and faces made for headlines only. The other 29 are impressions, asked for by a sign that can be seen
-# (`impressions`). Everything else about the two samples is kept as alike as the catalogue allows, and the letter of the
-# right one is dealt.
-# --------------------------------------------------------------------------------------------------
+# -- faces to match and attributes -------------------------------------------------------------------------------------
 
 LETTERS = tuple(ascii_uppercase[:9])
 ALIKE = (0, 2, 4, 6, 8)
@@ -163,29 +160,29 @@ def font_matching(number: int, seed: int) -> MadeItem:
     letter = balanced_choice(LETTERS, number, seed, "font_matching", "letter")
     half = balanced_choice((1, 2), number, seed, "font_matching", "half")
     upper = bool(rng.random() < 0.5)
-    families = [one for one in LATIN if upper or not one.caps]
+    families = [family for family in LATIN if upper or not family.caps]
     right = pick(families, rng)
     wrong, alike = _wrong(right, families, balanced_choice(ALIKE, number, seed, "font_matching", "alike"), rng)
-    shown, other = title(rng, 2), title(rng, 2)
-    texts = [shown, shown if half == 1 else other]
+    sample_words, option_words = title(rng, 2), title(rng, 2)
+    texts = [sample_words, sample_words if half == 1 else option_words]
     sample, options = (text.upper() if upper else text for text in texts)
-    faces = [Face(family=one.name) for one in insert_at(right, wrong, LETTERS.index(letter))]
+    faces = [Face(family=family.name) for family in insert_at(right, wrong, LETTERS.index(letter))]
     truth = {"gt": letter, "font": right.name, "options": [face.family for face in faces]}
     pixels = _options(sample, Face(family=right.name), options, faces)
+    words = "the same words" if half == 1 else "other words"
+    prompt = (
+        f"In the gray panel at the top some words are set in one typeface. Below are nine options, A to I, all with "
+        f"{words}. Which option is set in the typeface of the panel? Answer with one letter from A to I."
+    )
     return MadeItem(
-        f"font matching {half}",
-        "same words" if half == 1 else "other words",
-        _matching_prompt(half),
-        truth,
-        pixels,
-        {"alike": alike},
+        f"font matching {half}", "same words" if half == 1 else "other words", prompt, truth, pixels, {"alike": alike}
     )
 
 
 def _wrong(right: Family, families: list[Family], alike: int, rng: np.random.Generator) -> tuple[list[Family], int]:
     """Eight others in random order, `alike` of them of the same kind if there are as many; and how many there are."""
-    kin = [one for one in families if one.kind == right.kind and one != right]
-    rest = [one for one in families if one.kind != right.kind]
+    kin = [family for family in families if family.kind == right.kind and family != right]
+    rest = [family for family in families if family.kind != right.kind]
     near = pick_some(kin, alike, rng)
     return pick_some([*near, *pick_some(rest, 8 - len(near), rng)], 8, rng), len(near)
 
@@ -203,28 +200,24 @@ def _options(sample: str, face: Face, text: str, faces: list[Face]) -> np.ndarra
     return paint_marks(marks, width, height, "#ffffff")
 
 
-def _matching_prompt(half: int) -> str:
-    words = "the same words" if half == 1 else "other words"
-    return (
-        f"In the gray panel at the top some words are set in one typeface. Below are nine options, A to I, all with "
-        f"{words}. Which option is set in the typeface of the panel? Answer with one letter from A to I."
-    )
-
-
 # -- attributes ----------------------------------------------------------------------------------------------------
 
 
 def font_attributes(number: int, seed: int) -> MadeItem:
     """Two samples of the same words; one of them has the attribute."""
     rng = chance(seed, "font_attributes", str(number))
-    attribute = balanced_choice(vocabulary.ATTRIBUTES, number, seed, "font_attributes", "attribute")
+    attribute = balanced_choice(tasks.ATTRIBUTES, number, seed, "font_attributes", "attribute")
     letter = balanced_choice(("A", "B"), number, seed, "font_attributes", "letter")
     size = balanced_choice(SIZES, number, seed, "font_attributes", "size")
     about, having, lacking = attribute_samples(attribute, title(rng, 2), rng)
     samples = insert_at(having, [lacking], "AB".index(letter))
     truth = {"gt": letter, "font": [sample.face.key for sample in samples]}
-    return MadeItem("font attributes", attribute, _attribute_prompt(attribute, about), truth,
-                _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng), {"font size": size})  # fmt: skip
+    prompt = (
+        f"The picture shows the same words twice, as sample A and as sample B. Which sample is {attribute}, that is, "
+        f"{about}? Answer with one letter, A or B."
+    )
+    pixels = _two(samples, size, pick(PAPERS, rng), pick(INKS, rng), rng)
+    return MadeItem("font attributes", attribute, prompt, truth, pixels, {"font size": size})
 
 
 @dataclass(frozen=True)
@@ -237,15 +230,15 @@ class Sample:
 
 
 def attribute_samples(attribute: str, words: str, rng: np.random.Generator) -> tuple[str, Sample, Sample]:
-    """The sign that is asked for, a sample that has it and one that has not."""
+    """The sign asked for, a sample with it and a sample without it."""
     if attribute in ATTRIBUTES:
         about, faces = ATTRIBUTES[attribute]
         having, lacking = faces(rng)
         return about, Sample(words.upper() if attribute == "capitals" else words, having), Sample(words, lacking)
-    meant = IMPRESSIONS[attribute]
-    having = pick(meant.having, rng)
-    lacking = having if meant.same_face else pick(meant.lacking, rng)
-    return meant.sign, Sample(words, having, meant.unrest[0]), Sample(words, lacking, meant.unrest[1])
+    impression = IMPRESSIONS[attribute]
+    having = pick(impression.having, rng)
+    lacking = having if impression.same_face else pick(impression.lacking, rng)
+    return impression.sign, Sample(words, having, impression.unrest[0]), Sample(words, lacking, impression.unrest[1])
 
 
 def _two(samples: list[Sample], size: int, paper: str, ink: str, rng: np.random.Generator) -> np.ndarray:
@@ -261,13 +254,13 @@ def _two(samples: list[Sample], size: int, paper: str, ink: str, rng: np.random.
 
 
 def _sample_marks(sample: Sample, frame: Box, size: int, ink: str, rng: np.random.Generator) -> Sequence[Mark]:
-    done = line_in(sample.text, sample.face, frame, paint=ink, size=size, align="center")
+    line = line_in(sample.text, sample.face, frame, paint=ink, size=size, align="center")
     if not sample.unrest:
-        return done.glyphs
-    return [_restless(run, sample.unrest * done.size, rng) for run in done.glyphs]
+        return line.glyphs
+    return [_shake_letters(run, sample.unrest * line.size, rng) for run in line.glyphs]
 
 
-def _restless(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
+def _shake_letters(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
     """Every letter a little off its place: up or down, and to the left or right."""
     xs = tuple(x + float(rng.uniform(-0.1, 0.1)) * amount for x in run.xs)
     signs = rng.permutation(np.resize((-1.0, 1.0), len(run.ys)))  # as many up as down, so that none stays in line
@@ -275,16 +268,9 @@ def _restless(run: Glyphs, amount: float, rng: np.random.Generator) -> Glyphs:
     return replace(run, xs=xs, ys=ys)
 
 
-def _attribute_prompt(attribute: str, about: str) -> str:
-    return (
-        f"The picture shows the same words twice, as sample A and as sample B. Which sample is {attribute}, that is, "
-        f"{about}? Answer with one letter, A or B."
-    )
-
-
 def _of(*kinds: str, width: str | None = None) -> list[Family]:
     """Families with small letters of their own, by kind and width."""
-    return [one for one in LATIN if one.kind in kinds and not one.caps and width in (None, one.width)]
+    return [family for family in LATIN if family.kind in kinds and not family.caps and width in (None, family.width)]
 
 
 def _serif(rng: np.random.Generator) -> tuple[Face, Face]:
@@ -292,7 +278,7 @@ def _serif(rng: np.random.Generator) -> tuple[Face, Face]:
 
 
 def _italic(rng: np.random.Generator) -> tuple[Face, Face]:
-    family = pick([one for one in _of("serif", "sans", "slab", "mono") if one.italic], rng).name
+    family = pick([candidate for candidate in _of("serif", "sans", "slab", "mono") if candidate.italic], rng).name
     return Face(family=family, italic=True), Face(family=family)
 
 
@@ -306,7 +292,14 @@ def _capitals(rng: np.random.Generator) -> tuple[Face, Face]:
 
 
 def _thin(rng: np.random.Generator) -> tuple[Face, Face]:
-    family = pick([one for one in _of("serif", "sans") if one.weights[0] <= 200 and one.weights[-1] >= 700], rng)
+    family = pick(
+        [
+            candidate
+            for candidate in _of("serif", "sans")
+            if candidate.weights[0] <= 200 and candidate.weights[-1] >= 700
+        ],
+        rng,
+    )
     return Face(family=family.name, weight=family.weights[0]), Face(family=family.name, weight=pick((500, 700), rng))
 
 
@@ -336,9 +329,7 @@ ATTRIBUTES: dict[str, tuple[str, _FACES]] = {
 """Of the attributes that a font file settles: what is asked, and two faces of which the first has it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# The nine classic effects on a word, each next to the word without it; two thirds of them on a textured ground.
-# --------------------------------------------------------------------------------------------------
+# -- classic effects ---------------------------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 800, 480
 STRENGTHS = (0.4, 0.6, 0.8, 1.0)
@@ -379,8 +370,8 @@ def font_effect(number: int, seed: int) -> MadeItem:
     effect = balanced_choice(CLASSIC_EFFECTS, number, seed, "font_effect", "effect")
     letter = balanced_choice(EFFECT_LETTERS, number, seed, "font_effect", "letter")
     strength = balanced_choice(STRENGTHS, number, seed, "font_effect", "strength")
-    others = pick_some([one for one in CLASSIC_EFFECTS if one != effect], 3, rng)
-    options = insert_at(effect, others, EFFECT_LETTERS.index(letter))
+    wrong = pick_some([candidate for candidate in CLASSIC_EFFECTS if candidate != effect], 3, rng)
+    options = insert_at(effect, wrong, EFFECT_LETTERS.index(letter))
     ground, ink = pick(LOOKS, rng)
     face = Face(family=pick(FAMILIES, rng))
     text = pick(WORDS, rng).capitalize()
@@ -391,15 +382,12 @@ def font_effect(number: int, seed: int) -> MadeItem:
     texture = balanced_choice(TEXTURES, number, seed, "font_effect", "texture")
     pixels = paint_over(marks, textured_ground(WIDTH, HEIGHT, ground, texture, rng))
     hard = {"texture": texture} if effect == "italic" else {"strength": strength, "texture": texture}
-    return MadeItem("font effect", effect, _prompt(options), truth, pixels, hard)
-
-
-def _prompt(options: list[str]) -> str:
     listed = " ".join(f"{letter}) {ABOUT[effect]}" for letter, effect in zip(EFFECT_LETTERS, options))
-    return (
+    prompt = (
         "The picture shows one word twice: above it is plain, below an effect has been applied to it. Which effect? "
         f"{listed}. Answer with one letter, A, B, C or D."
     )
+    return MadeItem("font effect", effect, prompt, truth, pixels, hard)
 
 
 # -- the effects ---------------------------------------------------------------------------------------------------
@@ -415,67 +403,64 @@ def _italic_effect(word: EffectWord) -> tuple[Mark, ...]:
 
 def _glow(word: EffectWord) -> tuple[Mark, ...]:
     halo = mix(word.ink, "#ffffff", 0.25)
-    done = word.set()
+    line = word.set()
     return (
-        *blur_glyphs(done.glyphs, halo, 22 * word.strength, 0.9),
-        *blur_glyphs(done.glyphs, halo, 8, 0.9),
-        *done.glyphs,
+        *blur_glyphs(line.glyphs, halo, 22 * word.strength, 0.9),
+        *blur_glyphs(line.glyphs, halo, 8, 0.9),
+        *line.glyphs,
     )
 
 
 def _gradient(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
-    far = _far(word.ink, word.ground)
-    end = mix(word.ink, far, 0.55 + 0.45 * word.strength)
-    box = done.box
-    paint = Linear(box.x, 0, box.right, 0, ((0.0, word.ink, 1.0), (1.0, end, 1.0)))
-    return tuple(replace(run, paint=paint) for run in done.glyphs)
-
-
-def _far(ink: str, ground: str) -> str:
-    """A color of quite another hue that can still be read on the ground."""
+    line = word.set()
     hues = [NAMES[name] for name in ("fuchsia", "azure", "lime", "tangerine", "turquoise")]
-    return max(hues, key=lambda hue: min(contrast(hue, ground), 3) + 4 * _apart(hue, ink))
-
-
-def _apart(one: str, other: str) -> float:
-    return sum(abs(int(one[i : i + 2], 16) - int(other[i : i + 2], 16)) for i in (1, 3, 5)) / 765
+    far = max(
+        hues,
+        key=lambda hue: (
+            min(contrast(hue, word.ground), 3)
+            + 4 * (sum(abs(int(hue[i : i + 2], 16) - int(word.ink[i : i + 2], 16)) for i in (1, 3, 5)) / 765)
+        ),
+    )
+    end = mix(word.ink, far, 0.55 + 0.45 * word.strength)
+    box = line.box
+    paint = Linear(box.x, 0, box.right, 0, ((0.0, word.ink, 1.0), (1.0, end, 1.0)))
+    return tuple(replace(run, paint=paint) for run in line.glyphs)
 
 
 def _highlight(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
-    box = done.box
+    line = word.set()
+    box = line.box
     bar = rect(box.x - 16, box.y - 8, box.width + 32, box.height + 16)
-    return (Fill(bar, mix(word.ground, NAMES["fuchsia"], 0.35 + 0.45 * word.strength)), *done.glyphs)
+    return (Fill(bar, mix(word.ground, NAMES["fuchsia"], 0.35 + 0.45 * word.strength)), *line.glyphs)
 
 
 def _outline(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
+    line = word.set()
     edge = mix(word.ground, "#ffffff", 1.0) if contrast(word.ink, "#ffffff") > 2 else NAMES["scarlet"]
-    return (*(replace(run, paint=edge, outline=3 + 7 * word.strength) for run in done.glyphs), *done.glyphs)
+    return (*(replace(run, paint=edge, outline=3 + 7 * word.strength) for run in line.glyphs), *line.glyphs)
 
 
 def _reflection(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
-    foot = done.box.bottom + 3
+    line = word.set()
+    foot = line.box.bottom + 3
     paint = Linear(
-        0, done.box.bottom, 0, done.box.y, ((0.0, word.ink, 0.3 + 0.4 * word.strength), (1.0, word.ink, 0.0))
+        0, line.box.bottom, 0, line.box.y, ((0.0, word.ink, 0.3 + 0.4 * word.strength), (1.0, word.ink, 0.0))
     )
-    mirrored = tuple(replace(run, paint=paint) for run in done.glyphs)
-    return (Group(mirrored, transform=(1.0, 0.0, 0.0, -1.0, 0.0, 2 * foot)), *done.glyphs)
+    mirrored = tuple(replace(run, paint=paint) for run in line.glyphs)
+    return (Group(mirrored, transform=(1.0, 0.0, 0.0, -1.0, 0.0, 2 * foot)), *line.glyphs)
 
 
 def _shadow(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
+    line = word.set()
     step = 3 + 7 * word.strength
-    cast = move_glyphs(done.glyphs, step, step)
-    return (*blur_glyphs(cast, "#000000", 2.0, 0.9), *done.glyphs)
+    cast = move_glyphs(line.glyphs, step, step)
+    return (*blur_glyphs(cast, "#000000", 2.0, 0.9), *line.glyphs)
 
 
 def _underline(word: EffectWord) -> tuple[Mark, ...]:
-    done = word.set()
+    line = word.set()
     thick = 3 + 5 * word.strength
-    return (Fill(rect(done.box.x, done.lines[0].baseline + 12, done.box.width, thick), word.ink), *done.glyphs)
+    return (Fill(rect(line.box.x, line.lines[0].baseline + 12, line.box.width, thick), word.ink), *line.glyphs)
 
 
 def blur_glyphs(glyphs: tuple[Glyphs, ...], color: str, blur: float, opacity: float) -> tuple[Glyphs, ...]:

@@ -1,4 +1,4 @@
-"""One made item: what its record says and the picture it asks about."""
+"""What makers of items share: the item itself, balanced choices, texts to set, and faces."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ class MadeItem:
 
     def record(self, name: str, path: str) -> dict[str, Any]:
         """The record in the public layout."""
-        known = {"task": self.string, "subtask": self.subtask, "name": name, "path": path, "prompt": self.prompt}
+        fields = {"task": self.string, "subtask": self.subtask, "name": name, "path": path, "prompt": self.prompt}
         hard = {"difficulty": dict(self.difficulty)} if self.difficulty else {}
-        return {**known, **self.truth, **hard}
+        return {**fields, **self.truth, **hard}
 
 
 def pixel_box(box: Box, width: int, height: int) -> list[int]:
@@ -40,9 +40,7 @@ def pixel_box(box: Box, width: int, height: int) -> list[int]:
     return [left, top, min(width, -int(-box.right // 1)), min(height, -int(-box.bottom // 1))]
 
 
-# --------------------------------------------------------------------------------------------------
-# Truths dealt like cards: every option equally often, in an order nobody can guess.
-# --------------------------------------------------------------------------------------------------
+# -- balanced choices --------------------------------------------------------------------------------------------------
 
 T = TypeVar("T")
 
@@ -63,14 +61,12 @@ def pick_some(options: Sequence[T], count: int, rng: np.random.Generator) -> lis
     return [options[int(at)] for at in rng.permutation(len(options))[:count]]
 
 
-def insert_at(right: T, others: Sequence[T], at: int) -> list[T]:
+def insert_at(right: T, options: Sequence[T], at: int) -> list[T]:
     """The others with the right one put in at place `at`."""
-    return [*others[:at], right, *others[at:]]
+    return [*options[:at], right, *options[at:]]
 
 
-# --------------------------------------------------------------------------------------------------
-# Texts to set: everyday words, numbers, and names that nobody bears. Only letters, digits and plain punctuation.
-# --------------------------------------------------------------------------------------------------
+# -- texts: everyday words, numbers and invented names -----------------------------------------------------------------
 
 _EVERYDAY = """
     acorn album amber anchor apple april arrow atlas autumn bakery balcony bamboo basket beacon bicycle birch
@@ -98,9 +94,9 @@ ENDS = ("a", "ado", "an", "ax", "el", "en", "era", "ia", "ika", "is", "o", "or",
 
 
 def line_of_words(rng: np.random.Generator, least: int, most: int) -> str:
-    """Words in a row, `least` to `most` characters long: no sentence, so that what is not read cannot be guessed."""
+    """Words in a row, `least` to `most` characters long: not a sentence, so that nothing can be guessed."""
     while True:
-        words = [_written(pick(WORDS, rng), rng) for _ in range(2 + int(rng.integers(5)))]
+        words = [_vary_case(pick(WORDS, rng), rng) for _ in range(2 + int(rng.integers(5)))]
         if rng.random() < 0.3:
             words[int(rng.integers(len(words)))] = str(rng.integers(10, 10_000))
         text = " ".join(words)
@@ -110,7 +106,7 @@ def line_of_words(rng: np.random.Generator, least: int, most: int) -> str:
 
 LETTERS = "abcdefghjkmnpqrstuvwxyz"
 """Without i, l and o, of which one case or the other looks like l, I, 1 or 0."""
-_TOLD = set("abdefghjmnqrty")
+_CASE_LETTERS = set("abdefghjmnqrty")
 """Letters whose capitals have another shape: one of them shows whether a group is in capitals."""
 
 
@@ -130,7 +126,7 @@ def line_of_letters(rng: np.random.Generator, least: int, most: int, *, upper: b
 def _group(rng: np.random.Generator, upper: bool) -> str:
     while True:
         letters = "".join(pick(LETTERS, rng) for _ in range(4 + int(rng.integers(4))))
-        if letters[0] in _TOLD and set(letters[1:]) & _TOLD:
+        if letters[0] in _CASE_LETTERS and set(letters[1:]) & _CASE_LETTERS:
             break
     way = rng.random()
     if upper and way < 0.3:
@@ -148,14 +144,12 @@ def title(rng: np.random.Generator, words: int) -> str:
     return " ".join(pick(WORDS, rng).capitalize() for _ in range(words))
 
 
-def _written(word: str, rng: np.random.Generator) -> str:
+def _vary_case(word: str, rng: np.random.Generator) -> str:
     way = rng.random()
     return word.capitalize() if way < 0.3 else word.upper() if way < 0.36 else word
 
 
-# --------------------------------------------------------------------------------------------------
-# Faces by what can be seen of them: from the renderer's catalogue, whose entries are held against the font files.
-# --------------------------------------------------------------------------------------------------
+# -- faces, from the catalogue of the renderer -------------------------------------------------------------------------
 
 TWINS = ("Heebo",)
 """Families whose Latin letters are those of another one."""

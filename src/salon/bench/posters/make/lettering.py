@@ -1,4 +1,9 @@
-"""Words on a sheet: lines at an exact size, blocks that fit, colors that stand out by so much, and the painting."""
+"""Words on a sheet: lines at an exact size, colors of a given contrast, painting, and grounds like photographs.
+
+There are four kinds of surface (foliage, pebbles, marble, lights out of focus), drawn from a seed. Each has detail at
+every scale, as photographs have: neighbouring pixels are alike, edges run everywhere, and light and dark lie within the
+height of a letter. Rules about ink on a ground of one color fail on them; eyes do not.
+"""
 
 from __future__ import annotations
 
@@ -50,14 +55,14 @@ def line_in(text: str, face: Face, frame: Box, *, paint: Paint, size: float, ali
     )
 
 
-def ink_on(ground: str, wanted: float, hue: str) -> str:
+def ink_on(ground: str, target_contrast: float, hue: str) -> str:
     """A shade of `hue` with this contrast on the ground, or the black or white that comes nearest to it."""
     end = max(("#000000", "#ffffff"), key=lambda extreme: contrast(extreme, ground))
-    start = hue if contrast(hue, ground) <= wanted else ground
+    start = hue if contrast(hue, ground) <= target_contrast else ground
     near, far = 0.0, 1.0
     for _ in range(16):
         middle = (near + far) / 2
-        near, far = (middle, far) if contrast(mix(start, end, middle), ground) < wanted else (near, middle)
+        near, far = (middle, far) if contrast(mix(start, end, middle), ground) < target_contrast else (near, middle)
     return mix(start, end, far)
 
 
@@ -67,13 +72,7 @@ def label(text: str, x: float, y: float, size: float = 30, color: str = "#121214
     return lines_at([text], Face(family="Inter", weight=700), size, frame, paint=color).glyphs
 
 
-# --------------------------------------------------------------------------------------------------
-# Grounds that look like photographs: textured, colorful, uneven in light, drawn from a seed and owed to nobody.
-#
-# Four kinds of surface (foliage, pebbles, marble, lights out of focus), each with detail at every scale, as photographs
-# have it: neighbouring pixels are alike, edges run everywhere, and light and dark lie within the height of a letter.
-# Rules about ink on a ground of one color do not see what stands on them; eyes do.
-# --------------------------------------------------------------------------------------------------
+# -- grounds that look like photographs --------------------------------------------------------------------------------
 
 Pixels: TypeAlias = NDArray[np.float64]
 TEXTURES = (0.0, 0.2, 0.4)
@@ -104,8 +103,8 @@ def paint_over(marks: Sequence[Mark], ground: Pixels) -> NDArray[np.uint8]:
     """The marks on a ground of many colors; where they let it through, it shines through."""
     height, width = ground.shape[:2]
     black, white = (paint_marks(marks, width, height, color).astype(float) for color in ("#000000", "#ffffff"))
-    seen = black + (white - black) / 255 * ground
-    pixels: NDArray[np.uint8] = np.clip(np.round(seen), 0, 255).astype(np.uint8)
+    blended = black + (white - black) / 255 * ground
+    pixels: NDArray[np.uint8] = np.clip(np.round(blended), 0, 255).astype(np.uint8)
     return pixels
 
 
@@ -131,7 +130,7 @@ def _palette(rng: np.random.Generator, count: int) -> Pixels:
     return chosen[np.argsort(chosen @ (0.299, 0.587, 0.114))]
 
 
-def _colored(values: Pixels, palette: Pixels) -> Pixels:
+def _color_values(values: Pixels, palette: Pixels) -> Pixels:
     """Values of 0 to 1 as colors, mixed between neighbours of the palette."""
     places = np.linspace(0, 1, len(palette))
     return np.stack([np.interp(values, places, palette[:, band]) for band in range(3)], axis=-1)
@@ -141,12 +140,12 @@ def _marble(width: int, height: int, rng: np.random.Generator) -> Pixels:
     """Veins: waves whose course is bent by detail."""
     bend, fine = _detail(width, height, 3, rng), _detail(width, height, 24, rng)
     veins = 0.5 + 0.5 * np.sin(2 * np.pi * (6 * bend + 1.5 * fine))
-    return _colored(0.75 * veins + 0.25 * fine, _palette(rng, 5))
+    return _color_values(0.75 * veins + 0.25 * fine, _palette(rng, 5))
 
 
 def _blobs(width: int, height: int, rng: np.random.Generator, sizes: tuple[float, float], count: int) -> Pixels:
     """Overlapping shaded ovals of many colors, the later over the earlier."""
-    picture = _colored(_detail(width, height, 10, rng), _palette(rng, 4))
+    picture = _color_values(_detail(width, height, 10, rng), _palette(rng, 4))
     colors = _palette(rng, 6)
     for _ in range(count):
         radius = rng.uniform(*sizes)
@@ -179,7 +178,7 @@ def _pebbles(width: int, height: int, rng: np.random.Generator) -> Pixels:
 
 def _lights(width: int, height: int, rng: np.random.Generator) -> Pixels:
     """Discs of light over each other and over a coarse ground."""
-    picture = _colored(_detail(width, height, 8, rng), _palette(rng, 5))
+    picture = _color_values(_detail(width, height, 8, rng), _palette(rng, 5))
     down, across = np.mgrid[0:height, 0:width]
     for color in _COLORS[rng.integers(len(_COLORS), size=70)]:
         x, y, radius = rng.uniform(0, width), rng.uniform(0, height), rng.uniform(10, 60)

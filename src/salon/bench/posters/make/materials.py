@@ -1,4 +1,9 @@
-"""Patterns inside letters: 38 that can be told apart by name, each drawn in one ink over the color of the letters."""
+"""Advanced effects: a word in one of 16 colors under one of 48 effects, all on the menu of the question.
+
+38 effects are patterns inside the letters, drawn in one ink over their color; ten change the form of the letters. Every
+effect goes with every color. Effects that bring a color of their own (gold, fire, ice) are left to the public files,
+whose pictures come from image models.
+"""
 
 from __future__ import annotations
 
@@ -339,7 +344,7 @@ def _mosaic(letters: Letters) -> tuple[Mark, ...]:
             a, b, d, e = grid[r][c], grid[r][c + 1], grid[r + 1][c], grid[r + 1][c + 1]
             for corners in ((a, b, d), (b, e, d)):
                 shade = float(rng.choice((0.0, 0.0, 0.35, 0.75)))
-                marks.append(Fill(polygon(tuple(one) for one in corners), letters.over, opacity=shade))
+                marks.append(Fill(polygon(tuple(corner) for corner in corners), letters.over, opacity=shade))
     return _inside(letters, marks)
 
 
@@ -368,13 +373,7 @@ PATTERNS: dict[str, Effect] = {
 """Name of a pattern to what draws it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# Advanced effects: a word in one of 16 colors under one of 48 effects, all on the menu of the question.
-#
-# 38 effects are patterns inside the letters, ten change their form. Every effect goes with every color: what would
-# bring
-# a color of its own (gold, fire, ice) is left to the public files, whose pictures come from image models.
-# --------------------------------------------------------------------------------------------------
+# -- the task, and effects on the form ---------------------------------------------------------------------------------
 
 WIDTH, HEIGHT = 900, 420
 FACES = tuple(
@@ -411,14 +410,14 @@ def font_effect_2(number: int, seed: int) -> MadeItem:
 def color_letters(text: str, face: Face, color: str, rng: np.random.Generator) -> Letters:
     """The word in a color, large, on a ground it stands out from."""
     frame = Box(x=60, y=50, width=WIDTH - 120, height=HEIGHT - 130)
-    done = line_in(text, face, frame, paint="#000000", size=330, align="center")
-    paint = _paint(color, done.box)
+    line = line_in(text, face, frame, paint="#000000", size=330, align="center")
+    paint = _paint(color, line.box)
     over, veil = ("#ffffff", 0.42) if color in _FAINT else ("#000000", 0.4)
     dark = color in INKS and luminance(INKS[color]) < 0.3
     return Letters(
-        glyphs=tuple(replace(run, paint=paint) for run in done.glyphs),
-        outline=joined(*(outlines(run) for run in done.glyphs)),
-        box=done.box,
+        glyphs=tuple(replace(run, paint=paint) for run in line.glyphs),
+        outline=joined(*(outlines(run) for run in line.glyphs)),
+        box=line.box,
         paint=paint,
         over=over,
         veil=veil,
@@ -437,13 +436,13 @@ def _paint(color: str, box: Box) -> Paint:
 
 
 def _spread(colors: Sequence[str], x0: float, y0: float, x1: float, y1: float) -> Linear:
-    return Linear(x0, y0, x1, y1, tuple((k / (len(colors) - 1), one, 1.0) for k, one in enumerate(colors)))
+    return Linear(x0, y0, x1, y1, tuple((k / (len(colors) - 1), color, 1.0) for k, color in enumerate(colors)))
 
 
 # -- effects on the form -------------------------------------------------------------------------------------------
 
 
-def _moved(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
+def _move_glyphs(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
     return [replace(run, paint=paint, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys))
             for run in glyphs]  # fmt: skip
 
@@ -453,7 +452,7 @@ def _edged(letters: Letters, width: float, paint: Paint) -> tuple[Mark, ...]:
 
 
 def _block(letters: Letters) -> tuple[Mark, ...]:
-    depth = [one for k in range(26, 0, -1) for one in _moved(letters.glyphs, k, k, letters.deep)]
+    depth = [glyphs for k in range(26, 0, -1) for glyphs in _move_glyphs(letters.glyphs, k, k, letters.deep)]
     return (*depth, *letters.glyphs)
 
 

@@ -1,6 +1,15 @@
-"""Whole posters by the renderer: texts to read and to find, places to foresee, styles and intentions to name.
+"""Whole posters by the renderer: texts to read, find and place, styles, intentions, layouts to compare, ratings.
 
 Texts, boxes and styles are those of the layout record that the poster was drawn from.
+
+Comparisons show two layouts of one poster, one of them with a planted violation of place or size: texts out of line,
+crowded, all of one size, on top of one another, or cut by the edge. The renderer plants some and records them as
+defects; the others are done here to the finished poster. Each violation is measured in both layouts; a pair in which it
+hardly shows is not used (MEASURES has the measure and its least value).
+
+Ratings: posters with none to six planted flaws. Their worth is that of `render.quality`, the product of
+(1 - weight x strength) over the flaws that can be seen without the brief, times ten. It is a stipulation, not a finding
+about people.
 """
 
 from __future__ import annotations
@@ -52,12 +61,12 @@ def draw_brief(brief: Brief, seed: int, *, width: int = WIDTH) -> Poster:
     return lay_out(replace(plan, texts={role: as_displayed(text, faces[role]) for role, text in plan.texts.items()}))
 
 
-def draw_fitting_brief(task: str, number: int, seed: int, **wanted: Any) -> tuple[Poster, Brief]:
-    """A poster from the first of a row of briefs whose texts find room."""
-    width = wanted.pop("width", WIDTH)
+def draw_fitting_brief(task: str, number: int, seed: int, **options: Any) -> tuple[Poster, Brief]:
+    """A poster from the first of several briefs whose texts fit."""
+    width = options.pop("width", WIDTH)
     for attempt in range(_LONGEST_TRY):
         rng = chance(seed, task, str(number), str(attempt))
-        brief = make_brief(f"{task}-{number}", rng, **wanted)
+        brief = make_brief(f"{task}-{number}", rng, **options)
         try:
             return draw_brief(brief, int(rng.integers(1 << 31)), width=width), brief
         except BadValue:  # these texts in this style: others will do
@@ -72,19 +81,23 @@ def poster_pixels(poster: Poster) -> np.ndarray:
 
 def text_elements(poster: Poster) -> list[Element]:
     """Its texts, the largest area first."""
-    texts = [one for one in poster.layout.elements if one.kind == "text"]
-    return sorted(texts, key=lambda one: -one.box.width * one.box.height)
+    texts = [element for element in poster.layout.elements if element.kind == "text"]
+    return sorted(texts, key=lambda element: -element.box.width * element.box.height)
 
 
 def text_places(poster: Poster) -> dict[str, Any]:
     """Texts and boxes as the public files hold them: in pixels, the largest first."""
     size = [poster.layout.width, poster.layout.height]
-    found = [(pixel_box(one.box, *size), one.lettering.text) for one in text_elements(poster) if one.lettering]
-    found.sort(key=lambda pair: -_area(pair[0]))
+    places = [
+        (pixel_box(element.box, *size), element.lettering.text)
+        for element in text_elements(poster)
+        if element.lettering
+    ]
+    places.sort(key=lambda pair: -_area(pair[0]))
     return {
-        "texts": [text for _, text in found],
-        "text_bbox": [box for box, _ in found],
-        "bbox_areas": [_area(box) for box, _ in found],
+        "texts": [text for _, text in places],
+        "text_bbox": [box for box, _ in places],
+        "bbox_areas": [_area(box) for box, _ in places],
         "size": size,
     }
 
@@ -94,7 +107,7 @@ def _area(box: list[int]) -> int:
 
 
 def _hardness(poster: Poster) -> dict[str, float]:
-    sizes = [one.lettering.size for one in text_elements(poster) if one.lettering]
+    sizes = [element.lettering.size for element in text_elements(poster) if element.lettering]
     return {"texts": len(sizes), "smallest type": round(min(sizes), 1)}
 
 
@@ -131,9 +144,10 @@ def text_localization(number: int, seed: int) -> MadeItem:
     count = balanced_choice(COUNTS, number, seed, "text_localization")
     poster, _ = draw_fitting_brief("text_localization", number, seed, texts=count)
     truth = text_places(poster)
+    numbered = "\n".join(f"{at}. {text}" for at, text in enumerate(truth["texts"], 1))
     prompt = (
         "Find these texts on the poster and give the tight box around the letters of each; a text may run over several "
-        f"lines.\n{_numbered(truth['texts'])}\nAnswer with a JSON list of boxes [x1, y1, x2, y2] in this order, as "
+        f"lines.\n{numbered}\nAnswer with a JSON list of boxes [x1, y1, x2, y2] in this order, as "
         "shares of the picture's width and height from 0 to 1, (0, 0) being the upper left corner."
     )
     return MadeItem("text localization", "poster", prompt, truth, poster_pixels(poster), _hardness(poster))
@@ -177,13 +191,13 @@ def specification(truth: dict[str, Any]) -> str:
 def _across(boxes: list[list[int]], at: int, width: int) -> str:
     """Where a box stands from left to right: in line with an earlier one, or measured."""
     x1, _, x2, _ = boxes[at]
-    for other, (left, _, right, _) in enumerate(boxes[:at], 1):
+    for number, (left, _, right, _) in enumerate(boxes[:at], 1):
         if abs(x1 - left) <= 1:
-            return f"left edge in line with that of text {other}"
+            return f"left edge in line with that of text {number}"
         if abs(x2 - right) <= 1:
-            return f"right edge in line with that of text {other}"
+            return f"right edge in line with that of text {number}"
         if abs(x1 + x2 - left - right) <= 2:
-            return f"centered on text {other} from left to right"
+            return f"centered on text {number} from left to right"
     return f"left edge at {100 * x1 / width:.1f} %"
 
 
@@ -200,10 +214,6 @@ def _down(boxes: list[list[int]], at: int, height: int) -> str:
     return words.format(f"{100 * gap / height:.1f}")
 
 
-def _numbered(texts: list[str]) -> str:
-    return "\n".join(f"{at}. {text}" for at, text in enumerate(texts, 1))
-
-
 # -- style and intention -------------------------------------------------------------------------------------------
 
 
@@ -217,7 +227,7 @@ def style_understanding(number: int, seed: int) -> MadeItem:
 
 
 def intention_understanding(number: int, seed: int) -> MadeItem:
-    """A poster of which is asked what it wants: half of them by the points of its brief, half by a metaphor."""
+    """A poster whose purpose is asked: half of them by the points of its brief, half by a metaphor."""
     if balanced_choice((False, True), number, seed, "intention_understanding", "metaphor"):
         return metaphor_poster(number, seed)
     occasion = balanced_choice(OCCASIONS, number, seed, "intention_understanding")
@@ -246,16 +256,7 @@ def intentions(brief: Brief, style: str) -> list[str]:
     return points
 
 
-# --------------------------------------------------------------------------------------------------
-# Two layouts of one poster, one of them with a violation that was planted and is named on record.
-#
-# Violations of place and size: texts out of line, crowded, all of one size, on top of one another, cut by the edge.
-# Those
-# that the renderer plants are on its record of defects; the others are done here to the finished poster. Each is
-# measured
-# in the two layouts, and a pair in which it hardly shows is not used: the measure and its least value stand in
-# MEASURES.
-# --------------------------------------------------------------------------------------------------
+# -- layouts to compare ------------------------------------------------------------------------------------------------
 
 COMPARISON_WIDTH = 480
 STRENGTHS = (0.4, 0.6, 0.8, 1.0)
@@ -273,10 +274,17 @@ def layout_comparison(number: int, seed: int) -> MadeItem:
     violation = balanced_choice(tuple(VIOLATIONS), number, seed, "layout_comparison", "violation")
     strength = balanced_choice(STRENGTHS, number, seed, "layout_comparison", "strength")
     sound, spoiled = draw_pair(violation, strength, number, seed)
-    pixels = _side_by_side(insert_at(poster_pixels(sound), [poster_pixels(spoiled)], "AB".index(letter)))
+    pictures = insert_at(poster_pixels(sound), [poster_pixels(spoiled)], "AB".index(letter))
+    height, width, _ = pictures[0].shape
+    whole = np.full((height + _HEAD + _GAP, 2 * width + 3 * _GAP, 3), 255, np.uint8)
+    letters = [mark for at in (0, 1) for mark in label("AB"[at], _GAP + at * (width + _GAP), 12, 34)]
+    whole[:_HEAD] = paint([Layer("letters", tuple(letters))], whole.shape[1], _HEAD)
+    for at, picture in enumerate(pictures):
+        left = _GAP + at * (width + _GAP)
+        whole[_HEAD : _HEAD + height, left : left + width] = picture
     measured = round(MEASURES[violation][0](sound, spoiled), 3)
     truth = {"gt": letter, "violation": violation, "measured": measured}
-    return MadeItem("layout comparison", violation, COMPARISON_PROMPT, truth, pixels, {"strength": strength})
+    return MadeItem("layout comparison", violation, COMPARISON_PROMPT, truth, whole, {"strength": strength})
 
 
 def draw_pair(violation: str, strength: float, number: int, seed: int) -> tuple[Poster, Poster]:
@@ -300,23 +308,23 @@ def draw_pair(violation: str, strength: float, number: int, seed: int) -> tuple[
 Violation = Callable[[Brief, int, Poster, float], Poster | None]
 
 
-def _planted(kind: DefectKind, least: float) -> Violation:
+def _plant_defect(kind: DefectKind, least: float) -> Violation:
     """A flaw that the renderer knows, from `least` on; None where this brief does not show it."""
 
     def spoil(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
         poster = draw_poster(brief, seed=drawing, width=COMPARISON_WIDTH, knobs={kind: least + (1 - least) * strength})
-        shown = any(defect.kind == kind for defect in poster.layout.defects)
-        return poster if shown and poster.layout.arrangement == sound.layout.arrangement else None
+        is_planted = any(defect.kind == kind for defect in poster.layout.defects)
+        return poster if is_planted and poster.layout.arrangement == sound.layout.arrangement else None
 
     return spoil
 
 
 def _overlap(brief: Brief, drawing: int, sound: Poster, strength: float) -> Poster | None:
     """The text nearest below or above the headline pushed into it."""
-    head, others = _texts(sound)
-    if head.rotation or not others:
+    head, rest = _texts(sound)
+    if head.rotation or not rest:
         return None
-    near = min(others, key=lambda one: abs(one.box.middle[1] - head.box.middle[1]))
+    near = min(rest, key=lambda element: abs(element.box.middle[1] - head.box.middle[1]))
     deep = (0.3 + 0.7 * strength) * min(near.box.height, 0.5 * head.box.height)
     below = near.box.middle[1] > head.box.middle[1]
     dy = head.box.bottom - deep - near.box.y if below else head.box.y + deep - near.box.bottom
@@ -335,24 +343,25 @@ def _cut_off(brief: Brief, drawing: int, sound: Poster, strength: float) -> Post
 
 def _texts(poster: Poster) -> tuple[Element, list[Element]]:
     """The headline, and the other texts that stand on nothing of their own."""
-    texts = [one for one in poster.layout.elements if one.kind == "text"]
-    head = next(one for one in texts if one.role == "headline")
-    return head, [one for one in texts if one.role not in ("headline", "cta")]
+    texts = [element for element in poster.layout.elements if element.kind == "text"]
+    head = next(element for element in texts if element.role == "headline")
+    return head, [element for element in texts if element.role not in ("headline", "cta")]
 
 
 def shift_element(poster: Poster, element: Element, dx: float, dy: float) -> Poster:
     """The poster with one of its elements moved, on record and in its marks."""
     box, frame = (
-        Box(x=one.x + dx, y=one.y + dy, width=one.width, height=one.height) for one in (element.box, element.frame)
+        Box(x=rectangle.x + dx, y=rectangle.y + dy, width=rectangle.width, height=rectangle.height)
+        for rectangle in (element.box, element.frame)
     )
     marks = (Group(poster.layer(element.id).marks, transform=(1.0, 0.0, 0.0, 1.0, dx, dy)),)
     return poster.replace_element(element.model_copy(update={"box": box, "frame": frame}), marks)
 
 
 VIOLATIONS: dict[str, Violation] = {
-    "misalignment": _planted("misalignment", 0.7),
-    "crowding": _planted("crowding", 0.6),
-    "broken hierarchy": _planted("broken-hierarchy", 0.85),
+    "misalignment": _plant_defect("misalignment", 0.7),
+    "crowding": _plant_defect("crowding", 0.6),
+    "broken hierarchy": _plant_defect("broken-hierarchy", 0.85),
     "overlap": _overlap,
     "cut off": _cut_off,
 }
@@ -370,19 +379,24 @@ def shows_violation(violation: str, sound: Poster, spoiled: Poster) -> bool:
 
 def _strayed(sound: Poster, spoiled: Poster) -> float:
     """The median text's way sideways from its place in the sound layout, in widths of the poster."""
-    ways = [abs(spoiled.element(one.id).box.x - one.box.x) for one in sound.layout.elements if one.kind == "text"]
+    ways = [
+        abs(spoiled.element(element.id).box.x - element.box.x)
+        for element in sound.layout.elements
+        if element.kind == "text"
+    ]
     return float(np.median(ways)) / COMPARISON_WIDTH
 
 
 def _margin_lost(sound: Poster, spoiled: Poster) -> float:
     """The share of the margin that is gone: the distance of the nearest text from an edge of the poster."""
-    before, after = (min(_to_edge(one.box, poster) for one in poster.layout.elements if one.kind == "text")
-                     for poster in (sound, spoiled))  # fmt: skip
+    before, after = (
+        min(
+            min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
+            for box in (element.box for element in poster.layout.elements if element.kind == "text")
+        )
+        for poster in (sound, spoiled)
+    )
     return 1 - max(after, 0.0) / before if before > 0 else 0.0
-
-
-def _to_edge(box: Box, poster: Poster) -> float:
-    return min(box.x, box.y, poster.layout.width - box.right, poster.layout.height - box.bottom)
 
 
 def _leveled(sound: Poster, spoiled: Poster) -> float:
@@ -392,14 +406,14 @@ def _leveled(sound: Poster, spoiled: Poster) -> float:
 
 
 def _lead(poster: Poster) -> float:
-    sizes = {one.role: one.lettering.size for one in poster.layout.elements if one.lettering}
+    sizes = {element.role: element.lettering.size for element in poster.layout.elements if element.lettering}
     return sizes["headline"] / max(size for role, size in sizes.items() if role != "headline")
 
 
 def _covered(sound: Poster, spoiled: Poster) -> float:
     """The largest share of a text that lies under or over the headline."""
-    head, others = _texts(spoiled)
-    return max((_shared(head.box, one.box) for one in others), default=0.0)
+    head, rest = _texts(spoiled)
+    return max((_shared(head.box, element.box) for element in rest), default=0.0)
 
 
 def _shared(head: Box, box: Box) -> float:
@@ -424,26 +438,7 @@ MEASURES: dict[str, tuple[Callable[[Poster, Poster], float], float]] = {
 """What is measured of a violation, sound layout against spoiled one, and the least of it that counts."""
 
 
-def _side_by_side(pictures: list[np.ndarray]) -> np.ndarray:
-    """Two pictures under their letters."""
-    height, width, _ = pictures[0].shape
-    whole = np.full((height + _HEAD + _GAP, 2 * width + 3 * _GAP, 3), 255, np.uint8)
-    letters = [mark for at in (0, 1) for mark in label("AB"[at], _GAP + at * (width + _GAP), 12, 34)]
-    whole[:_HEAD] = paint([Layer("letters", tuple(letters))], whole.shape[1], _HEAD)
-    for at, picture in enumerate(pictures):
-        left = _GAP + at * (width + _GAP)
-        whole[_HEAD : _HEAD + height, left : left + width] = picture
-    return whole
-
-
-# --------------------------------------------------------------------------------------------------
-# Overall quality: posters with none to six planted flaws, and what they are worth by the renderer's own account.
-#
-# The worth is that of `render.quality`: the product of (1 - weight x strength) over the flaws, here those that can be
-# seen without knowing the brief, times ten. It is a stipulation and on record as such: what a rater is measured
-# against,
-# not a finding about people.
-# --------------------------------------------------------------------------------------------------
+# -- overall quality ---------------------------------------------------------------------------------------------------
 
 CRITERION = "taste/aesthetics-preference"
 VISIBLE: tuple[DefectKind, ...] = (
@@ -462,13 +457,13 @@ RATING_PROMPT = (
 def overall_rating(number: int, seed: int) -> MadeItem:
     """A poster with a load of flaws and its worth from 0 to 10."""
     load = balanced_choice(LOADS, number, seed, "overall_rating")
-    poster = _flawed(load, number, seed)
+    poster = _draw_flawed(load, number, seed)
     planted = {defect.kind: defect.strength for defect in poster.layout.defects}
     truth = {"gt": round(10 * poster.layout.quality[CRITERION], 1), "defects": planted}
     return MadeItem("overall rating", "poster", RATING_PROMPT, truth, poster_pixels(poster), {"flaws": len(planted)})
 
 
-def _flawed(load: int, number: int, seed: int) -> Poster:
+def _draw_flawed(load: int, number: int, seed: int) -> Poster:
     for attempt in range(_RATING_ATTEMPTS):
         rng = chance(seed, "overall_rating", str(number), str(attempt))
         knobs = {kind: round(float(rng.uniform(0.4, 1.0)), 2) for kind in pick_some(VISIBLE, load, rng)}

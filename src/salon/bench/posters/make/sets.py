@@ -12,14 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.bench.posters.files import Record, new_file, open_file
-from salon.bench.posters.make import briefs as generation
-from salon.bench.posters.make import composition, fonts, materials, posters
-from salon.bench.posters.make import fonts as effects
-from salon.bench.posters.make import posters as comparison
-from salon.bench.posters.make import posters as rating
-from salon.bench.posters.make import sheets as emptiness
-from salon.bench.posters.make import sheets as placing
-from salon.bench.posters.make import sheets as reading
+from salon.bench.posters.make import briefs, composition, fonts, materials, posters, sheets
 from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.tasks import FOLDERS, task_named
 from salon.engine.processes import map_processes
@@ -30,24 +23,24 @@ Maker = Callable[[int, int], MadeItem]
 MAKERS: dict[str, Maker] = {
     "logo_ocr": posters.logo_ocr,
     "poster_ocr": posters.poster_ocr,
-    "simple_ocr": reading.simple_ocr,
-    "hard_ocr": reading.hard_ocr,
-    "font_size_ocr": reading.font_size_ocr,
+    "simple_ocr": sheets.simple_ocr,
+    "hard_ocr": sheets.hard_ocr,
+    "font_size_ocr": sheets.font_size_ocr,
     "font_matching": fonts.font_matching,
     "font_attributes": fonts.font_attributes,
-    "font_effect": effects.font_effect,
+    "font_effect": fonts.font_effect,
     "font_effect_2": materials.font_effect_2,
     "text_localization": posters.text_localization,
-    "alignment": placing.alignment,
-    "rotation": placing.rotation,
-    "empty_space": emptiness.empty_space,
-    "layout_comparison": comparison.layout_comparison,
+    "alignment": sheets.alignment,
+    "rotation": sheets.rotation,
+    "empty_space": sheets.empty_space,
+    "layout_comparison": posters.layout_comparison,
     "layout_generation": posters.layout_generation,
     "style_understanding": posters.style_understanding,
     "composition_understanding": composition.composition_understanding,
     "intention_understanding": posters.intention_understanding,
-    "overall_rating": rating.overall_rating,
-    **generation.PROMPTS,
+    "overall_rating": posters.overall_rating,
+    **briefs.PROMPTS,
 }
 """Task to what draws its item of a number under a seed."""
 MADE: tuple[str, ...] = tuple(MAKERS)
@@ -63,7 +56,7 @@ def make_tasks(
     seed: int = 0,
     *,
     resume: bool = False,
-    progress: Callable[[int, int], None] = lambda done, all: None,
+    progress: Callable[[int, int], None] = lambda completed, total: None,
     processes: int | None = None,
 ) -> list[Path]:
     """Make `n` items of each task under `folder`; the files written, one for each task.
@@ -80,15 +73,15 @@ def make_tasks(
     orders = [(task, number, seed, folder) for task in open for number in range(n)]
     records: dict[str, list[Record]] = {task: [{}] * n for task in open}
     left = dict.fromkeys(open, n)
-    for done, (at, record) in enumerate(map_processes(_drawn, orders, processes=processes), 1):
+    for number_done, (at, record) in enumerate(map_processes(_draw_item, orders, processes=processes), 1):
         if isinstance(record, Exception):
             raise record
         task, number, _, _ = orders[at]
         records[task][number] = record
         left[task] -= 1
         if not left[task]:
-            _write(folder, task, records.pop(task))
-        progress(done, len(orders))
+            new_file(task_named(task), records.pop(task)).write(folder / task_named(task).place)
+        progress(number_done, len(orders))
     return [folder / task_named(task).place for task in tasks]
 
 
@@ -107,11 +100,11 @@ def _check(folder: Path, tasks: Sequence[str], n: int, seed: int) -> None:
         raise BadValue(f"a number of items from 1 to {MOST:,} is needed", found=n)
     if seed < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed)
-    held = sorted(one.name for one in folder.iterdir()) if folder.is_dir() else []
-    if held and not set(held) & {*FOLDERS.values(), "pictures"}:
+    names = sorted(path.name for path in folder.iterdir()) if folder.is_dir() else []
+    if names and not set(names) & {*FOLDERS.values(), "pictures"}:
         raise BadFile(
             "a new or empty folder, or one with a made set, is needed",
-            found=", ".join(held[:3]) + (", ..." if len(held) > 3 else ""),
+            found=", ".join(names[:3]) + (", ..." if len(names) > 3 else ""),
             where=str(folder),
             remedy="name another folder",
         )
@@ -141,24 +134,20 @@ def _is_done(folder: Path, task: str, n: int, seed: int, resume: bool) -> bool:
     return True
 
 
-def _drawn(order: _Order) -> dict[str, Any]:
+def _draw_item(order: _Order) -> dict[str, Any]:
     """Draw one item, write its picture, give its record."""
     task, number, seed, folder = order
-    made = make_item(task, number, seed)
+    item = make_item(task, number, seed)
     name, path = _name(task, number)
-    if made.pixels is not None:
-        (folder / path).write_bytes(encode_png(made.pixels))
-    return made.record(name, path)
+    if item.pixels is not None:
+        (folder / path).write_bytes(encode_png(item.pixels))
+    return item.record(name, path)
 
 
 def _name(task: str, number: int) -> tuple[str, str]:
     """An item's name, and where its picture stands."""
     name = f"{task}_{number:05d}"
     return name, f"{_pictures(task)}/{name}.png"
-
-
-def _write(folder: Path, task: str, records: Sequence[Record]) -> None:
-    new_file(task_named(task), records).write(folder / task_named(task).place)
 
 
 def _pictures(task: str) -> str:

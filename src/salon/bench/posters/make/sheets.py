@@ -1,11 +1,18 @@
-"""Reading: five plain lines, five hard ones, and six lines at fourteen sizes.
+"""Sheets drawn without the renderer: lines to read, blocks of text, and empty space.
 
-What is set is what is asked for, letter by letter. Plain lines are words in no order that could be guessed; hard lines
-and lines of many sizes are letters in no order. Hard lines are made hard by knobs that are on record: a ground that
-looks like a photograph, colors near it, tilt, and fancy faces.
+Reading: five plain lines, five hard ones, and six lines at fourteen sizes. The truth is what was set, letter by letter.
+Plain lines are words in an order that cannot be guessed; hard lines and lines of many sizes are random letters. Hard
+lines are made hard by recorded knobs: a ground like a photograph, colors near it, tilt, and fancy faces. The rule for
+their difficulty: over the whole set, word recall of a strong OCR engine (RapidOCR) lies between .3 and .8, and is lower
+at the hard end of every knob. `prove/poster_ocr.py` shows it.
 
-How hard they are follows a rule: over the whole set, word recall of a strong OCR engine (RapidOCR) lies between .3 and
-.8, and is lower at the hard end of every knob. `prove/poster_ocr.py` shows it.
+Blocks of text are aligned or turned. Their place says nothing about the alignment, and their lines differ enough in
+length to show it. Two thirds of these sheets have a textured ground; half have signs beside the lines, or fine lines at
+another angle than the text.
+
+Empty space: pieces on a grid of seven by seven patches. Pieces fill whole patches with a little ground around them. A
+patch is empty if every pixel of it is ground; a drawing with a doubtful patch is drawn anew. Two thirds of the sheets
+then get a textured ground.
 """
 
 from __future__ import annotations
@@ -32,7 +39,6 @@ from salon.bench.posters.make.lettering import (
     KINDS,
     PAPERS,
     TEXTURES,
-    Pixels,
     ink_on,
     label,
     line_in,
@@ -81,7 +87,9 @@ def simple_ocr(number: int, seed: int) -> MadeItem:
     marks = [
         glyphs
         for row, (text, face) in enumerate(zip(texts, faces))
-        for glyphs in line_in(text, face, _row(row), paint=ink, size=46).glyphs
+        for glyphs in line_in(
+            text, face, Box(x=70, y=25 + row * 110, width=WIDTH - 140, height=110), paint=ink, size=46
+        ).glyphs
     ]
     truth = {"gt": texts, "texts": texts, "font": [face.key for face in faces]}
     return MadeItem(
@@ -92,14 +100,16 @@ def simple_ocr(number: int, seed: int) -> MadeItem:
 def hard_ocr(number: int, seed: int) -> MadeItem:
     """Five lines of letters in fancy faces, tilted and in random colors, on what looks like a photograph."""
     rng = chance(seed, "hard_ocr", str(number))
-    texture, wanted, tilt = (
+    texture, contrast, tilt = (
         balanced_choice(options, number, seed, "hard_ocr", name)
         for name, options in (("texture", HARD_TEXTURES), ("contrast", CONTRASTS), ("tilt", TILTS))
     )
     kind = balanced_choice(tuple(KINDS), number, seed, "hard_ocr", "kind")
     pixels = photograph(WIDTH, HARD_HEIGHT, kind, texture, rng)
     faces = [pick(FANCY, rng) for _ in range(LINES)]
-    texts = [as_displayed(line_of_letters(rng, 12, 20, upper=not _joined(face)), face) for face in faces]
+    texts = [
+        as_displayed(line_of_letters(rng, 12, 20, upper=FAMILIES[face.family].kind != "script"), face) for face in faces
+    ]
     inks = []
     for row, (text, face) in enumerate(zip(texts, faces)):
         frame = Box(x=(WIDTH - HARD_LINE) / 2, y=45 + row * 118, width=HARD_LINE, height=118)
@@ -107,23 +117,13 @@ def hard_ocr(number: int, seed: int) -> MadeItem:
         set_line = line_in(text, face, frame, paint="#000000", size=50, align="center")
         shape = paint_marks([Group(set_line.glyphs, transform=turned)], WIDTH, HARD_HEIGHT, "#ffffff")
         covered = 1 - shape[..., :1].astype(float) / 255
-        inks.append(_ink_over(pixels, covered[..., 0] > 0, wanted, rng))
+        red, green, blue = (round(float(value)) for value in pixels[covered[..., 0] > 0].mean(axis=0))
+        inks.append(ink_on(f"#{red:02x}{green:02x}{blue:02x}", contrast, pick(_COLORS, rng)))
         pixels = pixels * (1 - covered) + np.array(to_rgb(inks[-1])) * covered
     truth = {"gt": texts, "texts": texts, "font": [f.key for f in faces], "background": kind, "text_color": inks}
-    hard = {"texture": texture, "contrast": wanted, "tilt": abs(tilt)}
+    hard = {"texture": texture, "contrast": contrast, "tilt": abs(tilt)}
     image = np.clip(np.round(pixels), 0, 255).astype(np.uint8)
     return MadeItem("hard ocr", kind, _PROMPT.format(n=LINES), truth, image, hard)
-
-
-def _joined(face: Face) -> bool:
-    """Whether its capitals are made for beginnings only."""
-    return FAMILIES[face.family].kind == "script"
-
-
-def _ink_over(pixels: Pixels, where: np.ndarray, wanted: float, rng: np.random.Generator) -> str:
-    """A shade of any color that has this contrast with the mean of what it covers."""
-    red, green, blue = (round(float(value)) for value in pixels[where].mean(axis=0))
-    return ink_on(f"#{red:02x}{green:02x}{blue:02x}", wanted, pick(_COLORS, rng))
 
 
 def font_size_ocr(number: int, seed: int) -> MadeItem:
@@ -139,17 +139,7 @@ def font_size_ocr(number: int, seed: int) -> MadeItem:
     return MadeItem("font size ocr", size, _PROMPT.format(n=SIZED_LINES), truth, pixels)
 
 
-def _row(row: int) -> Box:
-    """The place of one of five lines."""
-    return Box(x=70, y=25 + row * 110, width=WIDTH - 140, height=110)
-
-
-# --------------------------------------------------------------------------------------------------
-# Blocks of text on a sheet: flush to which side, turned which way.
-#
-# Where a block stands says nothing about its alignment, and its lines differ in length enough to show it. Two thirds of
-# the sheets have a textured ground; half have signs beside the lines, or fine lines at another angle than the text.
-# --------------------------------------------------------------------------------------------------
+# -- blocks of text: alignment and rotation ----------------------------------------------------------------------------
 
 BLOCK_WIDTH, BLOCK_HEIGHT = 720, 900
 SIZES = (18.0, 24.0, 32.0, 40.0)
@@ -175,7 +165,9 @@ def alignment(number: int, seed: int) -> MadeItem:
     rng = chance(seed, "alignment", str(number))
     ground, ink = _colors(rng)
     block = _block(_SIDES[side], size, ink, rng)
-    dx, dy = _anywhere(block.set.box, rng)
+    box = block.set.box  # somewhere in the upper three quarters of the sheet, whatever its alignment
+    x, y = rng.uniform(40, BLOCK_WIDTH - 40 - box.width), rng.uniform(40, max(41.0, 0.78 * BLOCK_HEIGHT - box.height))
+    dx, dy = round(float(x - box.x), 2), round(float(y - box.y), 2)
     text = Group(block.set.glyphs, transform=(1.0, 0.0, 0.0, 1.0, dx, dy))
     texture = balanced_choice(TEXTURES, number, seed, "alignment", "texture")
     beside = balanced_choice((False, True), number, seed, "alignment", "beside")
@@ -185,7 +177,7 @@ def alignment(number: int, seed: int) -> MadeItem:
     truth = {
         "gt": [side],
         "alignment": [side],
-        "text_bbox": [_box(block.set.box, dx, dy)],
+        "text_bbox": [[int(box.x + dx), int(box.y + dy), int(box.right + dx) + 1, int(box.bottom + dy) + 1]],
         "size": [BLOCK_WIDTH, BLOCK_HEIGHT],
     }
     hard = {"font size": size, "raggedness": block.ragged, "texture": texture, "marks beside": float(beside)}
@@ -231,20 +223,13 @@ def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> Tex
         face = Face(family=pick(PLAIN, rng).family, weight=pick((400, 600), rng))
         frame = Box(x=0, y=0, width=0.78 * BLOCK_WIDTH, height=0.6 * BLOCK_HEIGHT)
         try:
-            done = lines_at([line_of_words(rng, *both) for both in lengths], face, size, frame, paint=ink, align=align)
+            text = lines_at([line_of_words(rng, *both) for both in lengths], face, size, frame, paint=ink, align=align)
         except TooMuchText:
             continue
-        widths = [line.box.width for line in done.lines]
+        widths = [line.box.width for line in text.lines]
         ragged = 1 - min(widths) / max(widths)
         if ragged >= LEAST_RAGGED:
-            return TextBlock(done, round(ragged, 2))
-
-
-def _anywhere(box: Box, rng: np.random.Generator) -> tuple[float, float]:
-    """A shift that puts the box somewhere in the upper three quarters of the sheet, whatever its alignment."""
-    x = rng.uniform(40, BLOCK_WIDTH - 40 - box.width)
-    y = rng.uniform(40, max(41.0, 0.78 * BLOCK_HEIGHT - box.height))
-    return round(float(x - box.x), 2), round(float(y - box.y), 2)
+            return TextBlock(text, round(ragged, 2))
 
 
 def _decoration(text: Box, dy: float, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
@@ -299,17 +284,7 @@ def _sign(box: Box, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
     return flat(emblem(pick(SUBJECTS, rng), box, rng), tones)
 
 
-def _box(box: Box, dx: float, dy: float) -> list[int]:
-    return [int(box.x + dx), int(box.y + dy), int(box.right + dx) + 1, int(box.bottom + dy) + 1]
-
-
-# --------------------------------------------------------------------------------------------------
-# Empty space: a poster of pieces that keep to a grid of seven by seven patches; which patches show nothing?
-#
-# Pieces fill whole patches with a breath of ground around them. What is empty is read off the pixels: a patch is empty
-# when every pixel of it is ground. A drawing in which some patch is neither empty nor plainly taken is drawn anew. Two
-# thirds of the sheets then get a textured ground instead of the plain one.
-# --------------------------------------------------------------------------------------------------
+# -- empty space -------------------------------------------------------------------------------------------------------
 
 SIDE = 840
 PATCH = SIDE // GRID
@@ -325,15 +300,15 @@ Cells = tuple[int, int, int, int]
 def empty_space(number: int, seed: int) -> MadeItem:
     """A sheet with three to eight pieces; the patches without any are asked for, with the grid on it or without."""
     pieces = balanced_choice(PIECES, number, seed, "empty_space")
-    shown = balanced_choice(("grid", "bare"), number, seed, "empty_space", "grid")
+    grid_kind = balanced_choice(("grid", "bare"), number, seed, "empty_space", "grid")
     sheet, shares = _sheet(pieces, number, seed)
-    gt = [int(one) for one in np.flatnonzero(shares == 0)]
+    gt = [int(patch) for patch in np.flatnonzero(shares == 0)]
     truth = {"gt": gt, "background": sheet.ground, "size": [SIDE, SIDE]}
     texture = balanced_choice(TEXTURES, number, seed, "empty_space", "texture")
-    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(shown == "grid"), "texture": texture}
+    hard = {"pieces": pieces, "empty patches": len(gt), "grid shown": float(grid_kind == "grid"), "texture": texture}
     ground = textured_ground(SIDE, SIDE, sheet.ground, texture, chance(seed, "empty_space", str(number), "ground"))
-    pixels = paint_over([*sheet.marks, *(_grid(sheet.ink) if shown == "grid" else ())], ground)
-    return MadeItem("empty space", shown, _prompt(len(gt), shown), truth, pixels, hard)
+    pixels = paint_over([*sheet.marks, *(_grid(sheet.ink) if grid_kind == "grid" else ())], ground)
+    return MadeItem("empty space", grid_kind, _prompt(len(gt), grid_kind), truth, pixels, hard)
 
 
 @dataclass(frozen=True)
@@ -356,7 +331,7 @@ def _sheet(pieces: int, number: int, seed: int) -> tuple[PieceSheet, np.ndarray]
         ground = pick(GROUNDS, rng)
         ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
         cells = _cells(pieces, rng)
-        sheet = PieceSheet(ground, ink, tuple(mark for one in cells for mark in _piece(one, ground, ink, rng)))
+        sheet = PieceSheet(ground, ink, tuple(mark for cell in cells for mark in _piece(cell, ground, ink, rng)))
         shares = ink_shares(sheet.painted(), ground)
         clear = ((shares == 0) | (shares >= LEAST_INK)).all()
         if clear and len(cells) == pieces and 4 <= (shares == 0).sum() <= 41:
@@ -381,9 +356,9 @@ def ink_shares(pixels: np.ndarray, ground: str) -> np.ndarray:
     return shares
 
 
-def _prompt(count: int, shown: str) -> str:
-    grid = "This poster lies under" if shown == "grid" else "Think of this poster as"
-    but = "but the background (and the grid with its numbers)" if shown == "grid" else "but the background"
+def _prompt(count: int, grid_kind: str) -> str:
+    grid = "This poster lies under" if grid_kind == "grid" else "Think of this poster as"
+    but = "but the background (and the grid with its numbers)" if grid_kind == "grid" else "but the background"
     return (
         f"{grid} a grid of {GRID} by {GRID} equal patches, numbered from 0 to {GRID * GRID - 1} row by row: 0 is the "
         f"upper left one, 6 the upper right one, 48 the lower right one. A patch is empty when nothing {but} is in it. "
@@ -393,15 +368,15 @@ def _prompt(count: int, shown: str) -> str:
 
 def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
     """Rectangles of patches that do not overlap."""
-    taken = np.zeros((GRID, GRID), bool)
-    found: list[Cells] = []
+    occupied = np.zeros((GRID, GRID), bool)
+    rectangles: list[Cells] = []
     for _ in range(200):
         wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
         x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
-        if len(found) < count and not taken[y : y + high, x : x + wide].any():
-            taken[y : y + high, x : x + wide] = True
-            found.append((x, y, wide, high))
-    return found
+        if len(rectangles) < count and not occupied[y : y + high, x : x + wide].any():
+            occupied[y : y + high, x : x + wide] = True
+            rectangles.append((x, y, wide, high))
+    return rectangles
 
 
 def _piece(cells: Cells, ground: str, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
