@@ -49,7 +49,7 @@ lint: $(VENV)/.dev ## style, types and the order of the packages
 	$(BIN)/mypy --num-workers $(JOBS)
 	$(BIN)/lint-imports
 
-bench: $(VENV)/.bench ## speed beside peers, one JSON line each; writes docs/benchmarks.md; ONLY=name for one
+bench: $(VENV)/.bench ## speed beside peers, one JSON line each; writes docs/evidence/benchmarks.md; ONLY=name for one
 	@$(BIN)/python -m benchmarks $(ONLY)
 
 prove: $(VENV)/.dev ## the long evidence: size, power, fits; writes the tables the docs quote; ONLY=name for one

@@ -1,4 +1,4 @@
-"""Run every benchmark, or those named, each in a fresh process; one JSON line each, kept in docs/benchmarks.md."""
+"""Run every benchmark, or those named, each in a fresh process; the lines are kept in docs/evidence/benchmarks.md."""
 
 from __future__ import annotations
 

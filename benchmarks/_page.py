@@ -1,4 +1,4 @@
-"""docs/benchmarks.md: what the benchmarks printed on one machine, kept in benchmarks/lines.jsonl between runs."""
+"""docs/evidence/benchmarks.md: what benchmarks printed on one machine, kept in benchmarks/lines.jsonl between runs."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 
 HERE = Path(__file__).parent
 KEPT = HERE / "lines.jsonl"
-PAGE = HERE.parent / "docs" / "benchmarks.md"
+PAGE = HERE.parent / "docs" / "evidence" / "benchmarks.md"
 ROOMS = {
     "Studies and signal": ("load_1e7", "check_1e6", "alpha_1e6", "null_4_5", "null_5_5", "reach", "start_up"),
     "Scores from comparisons": (
@@ -33,7 +33,7 @@ Written by `make bench`, which runs them one after the other, each in a fresh pr
 one and leaves the other rows. Ours and its peer run in the same run on the same input. *Limit* is the least that any
 such method must do. Where the unit is a time, *ratio* is the peer's over ours, so more than 1 is faster; where it is a
 rate, or a count that should be whole, ours over the peer's. What exactly is measured stands in the first lines of each
-file of [benchmarks](../benchmarks/README.md); which aims were reached, in [claims](claims.md).
+file of [benchmarks](../../benchmarks/README.md); which aims were reached, in [claims](../claims.md).
 
 Measured on: {machine}."""
 

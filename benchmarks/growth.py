@@ -1,4 +1,4 @@
-"""Seconds against the number of comparisons, 1e5 to 1e7 over 1,000 items; draws docs/methods/pairwise-cost.svg.
+"""Seconds against the number of comparisons, 1e5 to 1e7 over 1,000 items; draws docs/evidence/pairwise-cost.svg.
 
 A straight line is linear cost. The peer of each line is linear growth itself: ten times the seconds at 1e6, so a ratio
 of 1 or more means that ten times the comparisons cost at most ten times the seconds. Limit: one binning pass at 1e7.
@@ -14,16 +14,15 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._pairs import RATERS, Drawn, best_of, draw, pass_limit
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.stats.comparisons import count_pairs
+from salon.stats import bootstrap_scores, cluster_scores, count_pairs, fit_pairs
 from salon.stats.elo import sequential_elo
-from salon.stats.pair_errors import bootstrap_scores, cluster_scores
-from salon.stats.pair_fit import fit_pairs
 
 COMPARISONS = (100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000)
 ITEMS = 1_000
-PICTURE = Path(__file__).parent.parent / "docs" / "methods" / "pairwise-cost.svg"
+PICTURE = Path(__file__).parent.parent / "docs" / "evidence" / "pairwise-cost.svg"
 
 
 def rounds(d: Drawn) -> None:

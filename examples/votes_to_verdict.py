@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import salon
-from salon.check.report import check_page
+from salon.check import check_page
 
 PROMPTS, RATERS = 60, ("ann", "bob", "cem", "dora", "eve")
 GENERATORS = ("anvil", "brocade", "cinder")
@@ -60,7 +60,7 @@ def study(rng: np.random.Generator) -> salon.Study:
 
 
 def main(folder: Path) -> None:
-    # One run is no evidence about a test: docs/methods/verdicts.md tells how often each answer is wrong.
+    # One run is no evidence about a test: docs/methods/signal.md tells how often each answer is wrong.
     made = study(np.random.default_rng(5))
     salon.save_study(made, folder / "posters", overwrite=True)
     report = salon.check_study(made)

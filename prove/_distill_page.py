@@ -12,7 +12,7 @@ from prove._page import table, wrapped
 from salon.report.charts import dot_intervals
 from salon.report.page import standalone_svg
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 WIDTH = 760
 Told = dict[str, float]
 
@@ -77,7 +77,7 @@ def draw(name: str, rows: Sequence[tuple[str, Sequence[float], str]], truth: flo
 
 def page(parts: Sequence[str]) -> None:
     """Write the page."""
-    (DOCS / "distill-policy-table.md").write_text("\n".join(parts), encoding="utf-8")
+    (DOCS / "distill-policy.md").write_text("\n".join(parts), encoding="utf-8")
 
 
 def paragraph(text: str) -> str:

@@ -5,14 +5,14 @@ from __future__ import annotations
 from prove._page import wrapped
 
 _HEAD = (
-    """Written by `make prove ONLY=distill_policy`; the methods: [pseudo-scores](pseudo-scores.md),
-    [the bridge](bridge.md). Everything here is simulated: nobody, and no VLM, gave these answers.""",
+    """Written by `make prove ONLY=distill_policy`; the methods: [pseudo-scores](../methods/distill.md#pseudo-scores),
+    [the bridge](../methods/bridge.md). Everything here is simulated: nobody, and no VLM, gave these answers.""",
     """**The world** (`prove/_distill_world.py`). 3,000 items to learn from and 1,000 held out, five criteria. An item
     has 256 features; its true score is a direction of them, on a scale of 1 to 5, mean 2.95. A judge's comparisons
     follow the truth with the correlation that gives SRCC .638 to all pairs asked without end, its numbers with SRCC
     .504, both as PPaint's Table 3 has them; its numbers lie around 4.48, in steps of a quarter. Half of the error of
     its comparisons is a taste of its own that features explain, half a whim about each item. Its answers are as sharp
-    as in [the bridge's table](bridge-table.md) (spread 3.9 logits), tie one in five of equals, name the first picture
+    as in [the bridge's table](bridge.md) (spread 3.9 logits), tie one in five of equals, name the first picture
     in 15% of the questions whatever is shown, and half of their noise comes again when the same pair is asked again.
     What the paper tells of untrained models fixed these numbers, and halves where it tells nothing.""",
     """**What was tried before.** One seed with 64 features, with all noise new at each vote and a constant step size:

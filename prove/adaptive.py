@@ -2,7 +2,7 @@
 
 python -m prove.adaptive [studies]
 
-Writes docs/methods/adaptive.md and its picture. The panel's law is that of `ppaint_like.toml`, fitted to PPaint's
+Writes docs/evidence/adaptive.md and its picture. The panel's law is that of `ppaint_like.toml`, fitted to PPaint's
 printed agreement before any design was tried; only its noise is changed.
 """
 
@@ -19,10 +19,11 @@ from scipy.stats import t
 
 from prove._page import table, wrapped
 from prove._panel import HALF, ITEMS, Floats, curve, drawn_panel
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 STUDIES = 20
 FIRST = 1000
 """Seed of the first study; the rule was settled on others."""
@@ -169,7 +170,7 @@ def _head(studies: int) -> str:
         of 3 logits, ties as half wins. *needs*: the share of the balanced design's comparisons at which the mean SRCC
         reaches the balanced design's at the end, with a 95% bootstrap interval over studies. No answer here was given
         by a person."""
-    see = "Written by `make prove ONLY=adaptive`; see [collecting](collecting.md) for how a studio uses it."
+    see = "Written by `make prove ONLY=adaptive`; see [collecting](../methods/collecting.md) for how a studio uses it."
     return "\n\n".join(["# Adaptive pairs against balanced ones", see, wrapped(made)]) + "\n"
 
 

@@ -1,6 +1,6 @@
 """Reference anchors on MovieLens and Sushi over seeds and ways of drawing, and what their intervals cover.
 
-Writes docs/methods/anchors-table.md. Needs two public files below SALON_DATA: movielens/u.data (MovieLens 100K) and
+Writes docs/evidence/anchors.md. Needs two public files below SALON_DATA: movielens/u.data (MovieLens 100K) and
 sushi/00014-00000001.soc (PrefLib). python -m prove.anchors [studies]
 """
 
@@ -14,12 +14,11 @@ import numpy as np
 import pyarrow as pa
 
 from prove._page import table, wrapped
-from salon.check.anchor import AnchorReport, AnchorSettings, anchor
-from salon.check.results import STATISTICS
-from salon.store.formats import read_study
+from salon.check import STATISTICS, AnchorReport, AnchorSettings, anchor
+from salon.store import read_study
 from salon.study import Criterion, Item, Prompt, Rater, Study
 
-OUT = Path(__file__).parents[1] / "docs/methods/anchors-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/anchors.md"
 DATA = Path(os.environ.get("SALON_DATA") or Path(__file__).parents[2] / "shared/data")
 SEEDS = range(10)
 STUDIES, DRAWS, MANY_RATERS, MANY_DRAWS = 200, 5_000, 20_000, 200_000

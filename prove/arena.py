@@ -1,4 +1,6 @@
-"""What the intervals of an arena cover: scores with covariates, effects, shares of duels; writes arena-table.md.
+"""What the intervals of an arena cover: scores with covariates, effects, shares of duels.
+
+Writes docs/evidence/arena.md.
 
 python -m prove.arena [studies]
 """
@@ -18,13 +20,11 @@ from scipy import stats
 from prove._page import table, wrapped
 from salon.bench.arena import win_matrix
 from salon.bench.arena_covariates import board_errors
-from salon.stats.agreement import wilson
-from salon.stats.pair_covariates import covariate_errors, fit_covariates
-from salon.stats.pair_models import pair_probabilities
+from salon.stats import covariate_errors, fit_covariates, pair_probabilities, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-OUT = Path(__file__).parents[1] / "docs/methods/arena-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/arena.md"
 SEED, STUDIES, TRUTH = 2026, 600, 40_000
 PROMPTS = (6, 12, 24, 96)
 SCORES = np.array([0.8, 0.4, 0.0, -0.4, -0.8])
@@ -138,7 +138,7 @@ def duel_rows(studies: int, shares: Floats) -> Iterator[list[str]]:
 
 def main(studies: int) -> None:
     scores, beta, shares = truth()
-    see = f"Written by `make prove ONLY=arena` (seed {SEED}); see [arena](arena.md)."
+    see = f"Written by `make prove ONLY=arena` (seed {SEED}); see [arena](../methods/arena.md)."
     error = 100 * np.sqrt(0.95 * 0.05 / studies)
     head = HEAD.format(studies=studies, error=error, raters=RATERS, mood=MOOD, beta=BETA, truth=TRUTH)
     parts = [

@@ -1,4 +1,4 @@
-"""What an arena makes of the houses' known order, and what its intervals cover; writes docs/methods/arena-houses.md.
+"""What an arena makes of the houses' known order, and what its intervals cover; writes docs/evidence/arena-houses.md.
 
     python -m prove.arena_houses [panels]
 
@@ -32,14 +32,14 @@ from prove._arena_truth import (
     weighed,
 )
 from prove._page import table, wrapped
-from salon.bench.arena import ArenaSnapshot
-from salon.collect.simulate.designers import DesignerSettings
-from salon.engine.processes import map_processes
+from salon.bench import ArenaSnapshot
+from salon.collect import DesignerSettings
+from salon.engine import map_processes
 from salon.generate.houses import HOUSES
-from salon.stats.intervals import score_interval
+from salon.stats import score_interval
 
 Values = dict[tuple[str, ...], float]
-PAGE = Path(__file__).parents[1] / "docs/methods/arena-houses.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/arena-houses.md"
 PANELS = 3
 MIDDLE = SIZES[1]
 """Prompts of the studies that are shown criterion by criterion."""
@@ -47,7 +47,8 @@ INTRO = """
 {panels} panels of {raters} simulated designers judged one poster of each of the six built-in houses for {pool:,}
 prompts of their own, under nine criteria, and flagged what nobody asked for. Each panel's answers were cut into
 studies, {studies} of every size, and `salon bench arena` fitted each of them alone. No person was asked. The designers'
-law: [simulate](simulate.md); the houses' flaws, and what they are expected to be worth: [houses](houses.md).
+law: [simulate](../methods/simulate.md); the houses' flaws, and what they are expected to be worth:
+[houses](../methods/built-in-generators.md).
 """
 RECOVERY = """
 Pairs of houses whose expected qualities differ under a criterion: *right*, the arena has them in that order;
@@ -224,7 +225,7 @@ def write_page(judged: Sequence[Judged]) -> None:
     signature = f"{judged[0].studies[MIDDLE][0].signature_line}|panels:{panels}|houses:{len(HOUSES)}"
     parts = [
         "# What an arena makes of the houses\n",
-        "Written by `make prove ONLY=arena_houses`; how arenas are fitted: [arena](arena.md).\n",
+        "Written by `make prove ONLY=arena_houses`; how arenas are fitted: [arena](../methods/arena.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## The houses' order\n",
         wrapped(recovery_verdict(judged)) + "\n",

@@ -1,4 +1,4 @@
-"""What the intervals of Capability, EPS and Overall, and ranks, cover; writes docs/methods/axes-table.md.
+"""What the intervals of Capability, EPS and Overall, and ranks, cover; writes docs/evidence/axes.md.
 
 python -m prove.axes [studies]
 """
@@ -17,13 +17,12 @@ from scipy.special import expit, ndtr, ndtri
 
 from prove._page import table, wrapped
 from salon.bench.result import shared_covariance
-from salon.stats.intervals import bootstrap_interval, expanded_quantile, score_interval
-from salon.stats.ranks import rank_intervals
-from salon.stats.uncertain_scores import normal_points
+from salon.stats import bootstrap_interval, normal_points, rank_intervals, score_interval
+from salon.stats.intervals import expanded_quantile
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]
-OUT = Path(__file__).parents[1] / "docs/methods/axes-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/axes.md"
 SEED, STUDIES, DRAWS = 2026, 1_500, 1_000
 PROMPTS, IMAGES = (12, 24, 55, 192), (1, 4)
 MEANS = (0.05, 0.2, 0.5, 0.8, 0.9, 0.95, 0.99)
@@ -37,7 +36,7 @@ COUNTED = 55 / 64
 HEAD = """
 {studies:,} simulated entries for each figure, 95% intervals. *coverage*: share of intervals that hold the true mean
 over endlessly many prompts; at 95% its standard error is {error:.1f} points. Behind it the mean width, in points of the
-axis. Nothing here was made by a generator or judged by anybody. Formulas: [axes](axes.md).
+axis. Nothing here was made by a generator or judged by anybody. Formulas: [axes](../methods/axes.md).
 """
 CAPABILITY = f"""
 Every prompt has its own chance to pass, beta-distributed around the mean so that two pictures of a prompt correlate
@@ -258,7 +257,7 @@ def _cell(low: Floats, high: Floats, mean: float) -> str:
 
 
 def main(studies: int) -> None:
-    see = f"Written by `make prove ONLY=axes` (seed {SEED}); see [axes](axes.md)."
+    see = f"Written by `make prove ONLY=axes` (seed {SEED}); see [axes](../methods/axes.md)."
     error = 100 * np.sqrt(0.95 * 0.05 / studies)
     parts = [
         f"# What the intervals of a board cover\n\n{see}\n",

@@ -1,4 +1,4 @@
-"""The large board: 32 entries whose worth is known, by pixels and by a model trained here; docs/methods/board-table.md.
+"""The large board: 32 entries whose worth is known, by pixels and by a model trained here; docs/evidence/board.md.
 
     python -m prove.board [scratch folder] [folder of prove.heads]
 
@@ -20,24 +20,23 @@ import numpy as np
 from prove._board_runs import CLEAN, SETTINGS, STRENGTHS, made_board
 from prove._board_truth import DRAWS, Known, Order, Variant, field_orders, house_orders, judged_alike, variants
 from prove._page import table, wrapped
+from salon.bench import build_site, standings
 from salon.bench.entry import AxisResult
-from salon.bench.result import standings
-from salon.bench.site import build_site
 from salon.generate.houses import HOUSES
-from salon.models.cards import read_model_card
-from salon.render.layout import DEFECTS
-from salon.stats.intervals import score_interval
-from salon.stats.result import Estimate
+from salon.models import read_model_card
+from salon.render import DEFECTS
+from salon.stats import Estimate, score_interval
 
-PAGE = Path(__file__).parents[1] / "docs/methods/board-table.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/board.md"
 INTRO = """
 The built-in posters suite ({prompts} prompts, {eligible} of them count for EPS) on {entries} entries: the six
 built-in houses, and the clean one of them, `{clean}`, with each of {defects} defects in all its posters, at strengths
-{strengths}. What every entry is worth is known, because every flaw in it was planted ([houses](houses.md)).
+{strengths}. What every entry is worth is known, because every flaw in it was planted
+([houses](../methods/built-in-generators.md)).
 Capability is answered by pixels ([how well](pixel-points.md)). *oracle* is the same points by the record of how each
 poster was made: it stands beside the board for comparison and counts for nothing on it. EPS is a model's that this
 proof trains: heads (`{encoder}`, {form}) that learned from {pairs} pairs of posters by four of these houses, ranked by
-simulated designers ([heads](heads-table.md)); its card declares logits, else EPS would refuse it. It is no strong
+simulated designers ([heads](heads.md)); its card declares logits, else EPS would refuse it. It is no strong
 judge: it names the majority in {accuracy} of {checked} pairs kept from it, one more rater would in {ceiling:.3f}. No
 person was asked. The reference is the median of these {entries} entries, prompt by prompt, frozen before the board was
 made from it.
@@ -51,7 +50,8 @@ MEAN = """
 field need not average 50, and an entry at the median of every prompt would have exactly 50.
 """
 HOUSES_SAID = """
-The six houses under each criterion: what they are expected to be worth ([houses](houses.md)) against their EPS in the
+The six houses under each criterion: what they are expected to be worth ([houses](../methods/built-in-generators.md))
+against their EPS in the
 column of that criterion. *tau*: Kendall's tau-b of the six, with a 95% interval from {draws:,} draws of prompts.
 *right*: pairs of houses in the expected order; *surely*: those whose paired difference over prompts is beyond its 95%
 interval; *surely wrong*: pairs in the opposite order beyond theirs.
@@ -74,8 +74,8 @@ for: Capability hardly sees these. EPS is as good as its model, and this one is 
 so they cannot know which colors and places were asked for; spelling, kerning and alignment are too fine for features
 made for photographs. It moves EPS by a few points where quality differs much, hence
 boards on which most entries tie; the more so as the board's own intervals of EPS are cautious with few prompts and
-longer than their spread alone would make them ([axes](axes.md)). Differences have t intervals. Nothing was tuned to
-change any of this.
+longer than their spread alone would make them ([axes](../methods/axes.md)). Differences have t intervals. Nothing
+was tuned to change any of this.
 """
 ALIKE_SAID = """
 Points of all {pictures} posters: how often pixels and oracle say the same, with a 95% interval over prompts. No
@@ -212,7 +212,7 @@ def write_page(known: Known) -> None:
     houses, found = house_orders(known), variants(known, DEFECTS)
     parts = [
         "# The large board\n",
-        "Written by `make prove ONLY=board`; what the axes are: [axes](axes.md).\n",
+        "Written by `make prove ONLY=board`; what the axes are: [axes](../methods/axes.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## The board\n",
         wrapped(BOARD) + "\n",

@@ -1,4 +1,4 @@
-"""The bridge with a simulated judge of known noise: rank correlation, coverage, calls; docs/methods/bridge-table.md.
+"""The bridge with a simulated judge of known noise: rank correlation, coverage, calls; docs/evidence/bridge.md.
 
 The judge's sharpness is fitted to the only figure the paper gives for a model as judge, not to the results, and these
 are shown over a grid around it, including where the bridge fails. Seeds start where no choice of the method has looked:
@@ -14,11 +14,12 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import spearmanr
 
+from salon.fuse import RehearsalSettings, rehearse_bridge
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_simulation import Rehearsal, RehearsalSettings, draw_judge, rehearse_bridge
-from salon.stats.budget import comparison_budget
+from salon.fuse.bridge_simulation import Rehearsal, draw_judge
+from salon.stats import comparison_budget
 
-OUT = Path(__file__).parent.parent / "docs" / "methods" / "bridge-table.md"
+OUT = Path(__file__).parent.parent / "docs" / "evidence" / "bridge.md"
 ITEMS, POOL, OPPONENTS, TIES, STUDIES, SEED = 3000, 50, 10, 0.2, 8, 1000
 MODEL, BLUNT = 3.9, 1.7
 SPREADS = (0.5, 1.0, BLUNT, 2.5, MODEL, 6.0)
@@ -28,7 +29,7 @@ TARGETS = (1.5, 1.2, 1.0)
 HEAD = f"""\
 # The bridge, measured
 
-Written by `make prove ONLY=bridge`; see [bridge](bridge.md) for the method.
+Written by `make prove ONLY=bridge`; see [bridge](../methods/bridge.md) for the method.
 {ITEMS:,} items, a pool of {POOL}, {OPPONENTS} opponents: 30,725 calls in one order, 61,450 in both, against 4,498,500
 for all pairs. Means over {STUDIES} simulated studies (seeds {SEED} to {SEED + STUDIES - 1}) unless a table says
 otherwise; ± is their standard deviation. Two equal items tie with chance {TIES:g}. SRCC is with the judge's own true

@@ -1,6 +1,6 @@
 """One taste or camps: how often the test cries camps where there is one taste, and finds them where they are.
 
-Writes docs/methods/camps-table.md. python -m prove.camps [studies]
+Writes docs/evidence/camps.md. python -m prove.camps [studies]
 """
 
 from __future__ import annotations
@@ -12,16 +12,17 @@ import numpy as np
 
 from prove._page import table, wrapped
 from prove._taste_panels import CAMPS, ONE_TASTE, Draw
-from salon.stats.factions import faction_test
+from salon.stats import faction_test
 
-OUT = Path(__file__).parents[1] / "docs/methods/camps-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/camps.md"
 SEED = 2026
 STUDIES = 100
 LARGE_STUDIES = 50
 """Of panels with ten raters or more."""
 ONE_TASTE_PROMPTS = (20, 80, 300, 1000)
 CAMP_PROMPTS = (20, 40, 80, 160, 300)
-SAID = f"""Written by `make prove ONLY=camps` (seed {SEED}); the test is described in [factions](factions.md). Every
+SAID = f"""Written by `make prove ONLY=camps` (seed {SEED}); the test is described in
+[factions](../methods/factions.md). Every
 cell rests on {{studies}} simulated studies, {LARGE_STUDIES} where there are ten raters or more; nobody gave these
 answers. Five raters and four items unless a row says otherwise."""
 

@@ -1,4 +1,4 @@
-"""Anchored and unanchored fusion where categories differ in level; writes docs/methods/category-levels-table.md.
+"""Anchored and unanchored fusion where categories differ in level; writes docs/evidence/category-levels.md.
 
 python -m prove.category_levels [studies]
 
@@ -20,15 +20,13 @@ from numpy.typing import NDArray
 from prove._page import table, wrapped
 from prove._painted import DEFAULTS, Case, case
 from salon.errors import NotIdentified
-from salon.fuse import scores as scored
+from salon.fuse import FuseGroup, FuseSettings, Method, scores as scored
 from salon.fuse.fuse import calibrated_scores
-from salon.fuse.groups import FuseGroup
-from salon.fuse.results import FuseSettings, Method
 from salon.fuse.scores import fit_anchored, score_groups
-from salon.stats.rank_agreement import method_agreement
+from salon.stats import method_agreement
 
 Floats = NDArray[np.float64]
-OUT = Path(__file__).parents[1] / "docs/methods/category-levels-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/category-levels.md"
 STUDIES = 8
 ELO: Method = "anchored-elo"
 DAVIDSON: Method = "anchored-davidson"
@@ -54,7 +52,7 @@ def main(studies: int) -> None:
     print("levels done", flush=True)
     parts = [
         "# Categories of different level\n",
-        "Written by `make prove ONLY=category_levels`; see [anchored fusion](anchored-fusion.md).\n",
+        "Written by `make prove ONLY=category_levels`; see [anchored fusion](../methods/anchored-fusion.md).\n",
         wrapped(HEAD.format(studies=studies)) + "\n",
         "## Are scores of different categories comparable?\n",
         wrapped("""Mean absolute error to the planted score (*MAE*), and of all pairs of items from different

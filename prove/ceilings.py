@@ -1,6 +1,6 @@
 """Do the intervals of next rater and oracle hold the truth, whatever the law of pair odds?
 
-Writes docs/methods/ceilings-table.md. python -m prove.ceilings [studies]
+Writes docs/evidence/ceilings.md. python -m prove.ceilings [studies]
 """
 
 from __future__ import annotations
@@ -13,14 +13,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.stats.ceilings import Ceilings, accuracy_warnings, ceilings, oracle, vote_table
-from salon.stats.intervals import bootstrap_totals, ratio
+from salon.stats import Ceilings, accuracy_warnings, bootstrap_totals, ceilings, vote_table
+from salon.stats.intervals import ratio
+from salon.stats.pair_ceilings import oracle
 from salon.stats.vote_laws import majority_right
 
 Floats = NDArray[np.float64]
 Draw = Callable[[np.random.Generator, int], Floats]
 
-OUT = Path(__file__).parents[1] / "docs/methods/ceilings-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/ceilings.md"
 SEED = 2026
 STUDIES = 50
 PAIRS = 6
@@ -36,7 +37,8 @@ LAWS: dict[str, Draw] = {
     "all coins": lambda rng, n: np.full(n, 0.5),
     "a tenth sure, the rest .55": lambda rng, n: np.where(rng.random(n) < 0.1, 1.0, 0.55),
 }
-SAID = f"""Written by `make prove ONLY=ceilings` (seed {SEED}); methods in [ceilings](ceilings.md). Studies of
+SAID = f"""Written by `make prove ONLY=ceilings` (seed {SEED}); methods in [ceilings](../methods/ceilings.md).
+Studies of
 {PAIRS} pairs a prompt; half of the prompts have one probability for all their pairs. *Covered*: share of studies
 whose 95% interval holds the true accuracy of one more rater and of a predictor that knows every pair's probability.
 *Beta*: share in which the interval of the beta law's oracle alone, prompts drawn again, would. *Accused*: share in

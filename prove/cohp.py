@@ -1,6 +1,6 @@
 """CoHP on drawn posters: what a chain brings by true quality, by round, by scorer, and against plain best of N.
 
-    python -m prove.cohp          writes docs/methods/cohp-table.md and cohp-rounds.svg
+    python -m prove.cohp          writes docs/evidence/cohp.md and cohp-rounds.svg
 
 Two sets of generators, 20 briefs that name colors and places, two seeds of each, settings of the paper (4 generators x
 4 tries, 4 rounds of 4). A prompt counts once, by the mean of its seeds. Scorers know true quality but for noise; how
@@ -24,17 +24,15 @@ import numpy as np
 
 from prove._page import table, wrapped
 from salon.collect.simulate.designers import item_noise
-from salon.generate.curate import take_category_turns
+from salon.generate import read_prompts, take_category_turns
 from salon.generate.houses import House, find_house, poster_seed, seeds_from
-from salon.generate.prompts import read_prompts
-from salon.render.brief_text import read_brief
-from salon.render.chance import Seeds
+from salon.render import Seeds, read_brief
 from salon.render.draw import drawn_quality
-from salon.report import WIDE, charts, standalone_svg
-from salon.report.numbers import p_value
-from salon.select.cohp import ChainDecision, ChainPicture, CohpSettings, choose_answer, choose_generator, choose_start
-from salon.stats.intervals import PairedDifference, bootstrap_totals, paired_difference, score_interval
-from salon.stats.signal_tests import holm
+from salon.report import WIDE, charts, p_value, standalone_svg
+from salon.select import CohpSettings
+from salon.select.cohp import ChainDecision, ChainPicture, choose_answer, choose_generator, choose_start
+from salon.stats import bootstrap_totals, holm, paired_difference, score_interval
+from salon.stats.intervals import PairedDifference
 from salon.study import Prompt
 
 BRIEFS, DRAWS, SEEDS = 20, 2000, (0, 50_000)
@@ -50,7 +48,7 @@ SDS = (0.0, 0.03, 0.08, 0.2)
 """Standard deviations of the scorers' noise; true quality itself has one of about 0.1."""
 SEED_TRIES, SEED_ROUNDS = (11.34, 11.46, 11.68, 11.69), (11.59, 12.69, 12.64, 12.84)
 """HPSv3, Table 6: mean score by rounds of each stage."""
-HOME = Path(__file__).parent.parent / "docs" / "methods"
+HOME = Path(__file__).parent.parent / "docs" / "evidence"
 
 
 @dataclass
@@ -303,8 +301,8 @@ def main() -> int:
     for pool in POOLS:
         text, runs[pool] = pool_page(pool, settings)
         pages.append(text)
-    head = "# CoHP on drawn posters\n\nWritten by `python -m prove.cohp`; see [CoHP](cohp.md).\n\n"
-    (HOME / "cohp-table.md").write_text(head + "\n".join(pages), encoding="utf-8")
+    head = "# CoHP on drawn posters\n\nWritten by `python -m prove.cohp`; see [chains](../methods/selection.md).\n\n"
+    (HOME / "cohp.md").write_text(head + "\n".join(pages), encoding="utf-8")
     (HOME / "cohp-rounds.svg").write_text(standalone_svg(drawing(runs)), encoding="utf-8")
     return 0
 

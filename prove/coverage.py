@@ -1,4 +1,4 @@
-"""What the 95% intervals of every method cover, over simulated studies; writes docs/methods/coverage.md.
+"""What the 95% intervals of every method cover, over simulated studies; writes docs/evidence/coverage.md.
 
 python -m prove.coverage [studies]
 """
@@ -17,16 +17,25 @@ from scipy.special import expit
 from prove._own_models import GAIN, OFFSET, RATING_NOISE, STRETCHED, TIES, answered, draw_panel, steepness
 from prove._page import table, wrapped
 from prove._painted import TRUTHS, planted
-from salon.collect.simulate.ppaint_like import ppaint_like_study, ppaint_like_truth
+from salon.collect import ppaint_like_study
+from salon.collect.simulate.ppaint_like import ppaint_like_truth
 from salon.errors import NotIdentified, StatsError
-from salon.fuse import scores as scored
-from salon.fuse.fits import fit_group
-from salon.fuse.groups import FuseGroup, study_groups
-from salon.fuse.results import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse import (
+    ANCHORED,
+    RATED,
+    Cluster,
+    FuseGroup,
+    FuseSettings,
+    Method,
+    fit_group,
+    scores as scored,
+    study_groups,
+)
+from salon.fuse.results import PAIRED
 from salon.fuse.scores import ScoredGroup, score_groups
 
 Floats = NDArray[np.float64]
-OUT = Path(__file__).parents[1] / "docs/methods/coverage.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/coverage.md"
 SEED, STUDIES = 2026, 200
 ITEMS, GROUPS = 12, 3
 TASTE, ENDLESS = 0.7, 2_000
@@ -65,7 +74,7 @@ many ratings. Crowd has no such limit (below): aimed at is its mean over 100 pan
 rating cannot tell taste from noise, so for ratings this is the first table again with more noise.
 """
 WHOLE = """
-Whole studies in the shape of PPaint, as in [the fusion table](fusion-table.md): 15 groups of 50 items, 5 raters
+Whole studies in the shape of PPaint, as in [the fusion table](fusion.md): 15 groups of 50 items, 5 raters
 each, tastes, leans, ties and scale use as fixed beforehand. No method's model holds. Errors over raters. `score`:
 the population's value; `panel_score`: with this panel's taste; `panel_rating`: this panel's own mean rating, had
 each rater rated endlessly often.
@@ -230,7 +239,7 @@ def ppaint_like(studies: int) -> dict[tuple[str, str], Tally]:
 
 def main(studies: int) -> None:
     scored.MOST_RANKED = 0  # ranks are not asked for here, and take longer than all the rest
-    see = f"Written by `make prove ONLY=coverage` (seed {SEED}); see [anchored fusion](anchored-fusion.md)."
+    see = f"Written by `make prove ONLY=coverage` (seed {SEED}); see [anchored fusion](../methods/anchored-fusion.md)."
     parts = [f"# What the intervals cover\n\n{see}\n", wrapped(HEAD.format(studies=studies)) + "\n"]
     for title, words, cluster, raters, taste in TABLES:
         parts += [_section(title, words), _table(studies, cluster, raters, taste)]

@@ -2,7 +2,7 @@
 
 python -m prove.distill_choice
 
-Writes docs/methods/distill-choice-table.md. Looks go through `salon.train.distill_validation.ValidationCurve`,
+Writes docs/evidence/distill-choice.md. Looks go through `salon.train.distill_validation.ValidationCurve`,
 as in training.
 """
 
@@ -17,10 +17,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.evaluate.pseudo_scores import PseudoScores
+from salon.evaluate import PseudoScores
 from salon.train.distill_validation import OnePassData, QuestionForm, ValidationCurve
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 Floats = NDArray[np.float64]
 LOOKS, SHARED = 10, 0.5
 """Looks of a run, and how far errors about an item are the same from look to look."""
@@ -121,7 +121,7 @@ def main() -> None:
         said += f"{100 * min(learned[world] for world in WORLDS if world != 'nothing'):.1f}% or more of the others."
         parts += [f"## {items} validation items", table(["", *WORLDS, "mean"], rows), said]
         print(items, mean, flush=True)
-    (DOCS / "distill-choice-table.md").write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
+    (DOCS / "distill-choice.md").write_text("\n\n".join(part.strip() for part in parts) + "\n", encoding="utf-8")
 
 
 _WORDS = """Written by `make prove ONLY=distill_choice`. {looks} looks at a policy whose true correlation with the

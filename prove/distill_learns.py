@@ -2,7 +2,7 @@
 
 python -m prove.distill_learns [SCRATCH]
 
-Writes docs/methods/distill-learns-table.md, distill-learns-reward.svg and distill-learns-order.svg. Everything goes
+Writes docs/evidence/distill-learns.md, distill-learns-reward.svg and distill-learns-order.svg. Everything goes
 through what users call: labels by the bridge, `salon distill train`, `salon distill evaluate`. Runs are kept in the
 scratch folder, so that a proof which was stopped goes on.
 """
@@ -21,20 +21,20 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 import torch
+from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluationSettings
 from scipy.stats import spearmanr
 
 from prove._hued import CRITERION, LAPSES, OPPONENTS, POOL, Hued, hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
-from salon.evaluate.pseudo_scores import read_pseudo_scores
-from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.report.charts import Curve, line_curves
+from salon.evaluate import ScoreQuestion, evaluate_scores, read_pseudo_scores
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.train.distill_settings import DistillSettings
-from salon.train.distill_study import distill_study, one_pass_form
+from salon.train import DistillSettings, distill_study
+from salon.train.distillation import one_pass_form
 from salon.train.run_folder import read_log
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 SEEDS = (0, 1, 2)
 COUNT = 220
 STEPS, TAUGHT = 60, 150
@@ -94,7 +94,7 @@ def main(scratch: Path) -> None:
                               for kind, one in runs[-1].test.items()})  # fmt: skip
         print(seed, {kind: one["srcc"]["value"] for kind, one in runs[-1].test.items()}, flush=True)
     _draw(runs)
-    (DOCS / "distill-learns-table.md").write_text(_page(runs), encoding="utf-8")
+    (DOCS / "distill-learns.md").write_text(_page(runs), encoding="utf-8")
 
 
 def learn(
@@ -302,11 +302,12 @@ without an interval. So short a training ends with few of them: it has learned t
 worse, not to grade them. Two answers that part the {test} posters in halves without a mistake have an SRCC of 0.866,
 so two are never better than that. Intervals are at 95% and draw the test posters anew; seeds stand apart, since each
 has its own weights, judge and sampling. The state that is kept is chosen by SRCC with the labels on validation
-posters ([how](distill.md#choosing-a-state); of the control the last one, since labels at random choose at random), so
+posters ([how](../methods/distill.md#choosing-a-state); of the control the last one, since labels at random choose at
+random), so
 the test posters chose nothing. Posters that look like one on a later side of the split are not trained on: {left}.
 The line across the first picture is what a model gets that gives every poster the same score. Settings were found in
 trial runs with seed 0 on the same posters, so its row leans upwards a little; those of the other seeds do not. [Ten
-seeds](distill-seeds-table.md) show how often it learns. The default eps gives about the same order: no difference
+seeds](distill-seeds.md) show how often it learns. The default eps gives about the same order: no difference
 shows over three seeds."""
 
 

@@ -2,7 +2,7 @@
 
 python -m prove.distill_seeds [SCRATCH]
 
-Writes docs/methods/distill-seeds-table.md. Each seed has its own posters, judge, weights and sampling. Everything goes
+Writes docs/evidence/distill-seeds.md. Each seed has its own posters, judge, weights and sampling. Everything goes
 through what users call: labels by the bridge, `salon distill train`, `salon distill evaluate`. Runs are kept in the
 scratch folder, so that a proof which was stopped goes on.
 """
@@ -18,20 +18,20 @@ from typing import Any
 
 import numpy as np
 import torch
+from salon.evaluate.score_results import ScoreEvaluationSettings
 from scipy.stats import binomtest
 
 from prove._hued import hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from prove.distill_learns import PLAIN, answer_levels, write_truth
-from salon.evaluate.pseudo_scores import read_pseudo_scores
-from salon.evaluate.score_results import ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.report.charts import Curve, line_curves
+from salon.evaluate import ScoreQuestion, evaluate_scores, read_pseudo_scores
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.train.distill_settings import DistillSettings
-from salon.train.distill_study import distill_study, one_pass_form
+from salon.train import DistillSettings, distill_study
+from salon.train.distillation import one_pass_form
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 SEEDS = range(10)
 """Fixed before the settings were found; those were found on seeds 100 to 114."""
 COUNT = 260
@@ -80,7 +80,7 @@ def main(scratch: Path) -> None:
             runs.append(Run(**json.loads(file.read_text())))
             print(kind, seed, runs[-1].outcome, runs[-1].best_step, runs[-1].test["srcc"], flush=True)
     _draw([run for run in runs if run.kind == "steady"])
-    (DOCS / "distill-seeds-table.md").write_text(_page(runs), encoding="utf-8")
+    (DOCS / "distill-seeds.md").write_text(_page(runs), encoding="utf-8")
 
 
 def learn(
@@ -194,7 +194,7 @@ def _row(run: Run) -> list[str]:
 
 
 _INTRODUCTION = """Written by `make prove ONLY=distill_seeds`. The task is that of [the proof that it
-learns](distill-learns-table.md), everything simulated: posters with one planted flaw, labels by the bridge from a noisy
+learns](distill-learns.md), everything simulated: posters with one planted flaw, labels by the bridge from a noisy
 judge's comparisons, a random Qwen3-VL of 0.36 million weights that was first taught another question. Every seed has
 its own {count} posters, judge, weights and sampling. About {validation} validation items choose the state that is kept;
 {test} test items or about as many, never looked at in training, are compared with the truth. A seed has *learned* where

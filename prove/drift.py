@@ -1,4 +1,4 @@
-"""How often the drift watch alarms without drift, and how soon with it; writes docs/methods/drift-table.md.
+"""How often the drift watch alarms without drift, and how soon with it; writes docs/evidence/drift.md.
 
 python -m prove.drift [runs]
 """
@@ -12,10 +12,10 @@ from pathlib import Path
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.stats.agreement import wilson
-from salon.stats.drift import agreement_look, ks_distance, ks_tail, look_level
+from salon.stats import agreement_look, wilson
+from salon.stats.drift import ks_distance, ks_tail, look_level
 
-OUT = Path(__file__).parents[1] / "docs/methods/drift-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/drift.md"
 SEED, RUNS, LEVEL = 2026, 1000, 0.05
 REFERENCE, WINDOW, LOOKS, BEFORE = 1000, 200, 100, 20
 CHOICES = 50
@@ -25,7 +25,8 @@ Draw = Callable[[np.random.Generator, int], np.ndarray]
 HEAD = """\
 # The drift watch, measured
 
-Written by `make prove ONLY=drift` (seed {seed}, {runs:,} watches for each row); see [drift](drift.md) for the method.
+Written by `make prove ONLY=drift` (seed {seed}, {runs:,} watches for each row); see
+[drift](../methods/scoring-service.md#drift) for the method.
 Reference of {n:,} values, windows of {m}, level {level:.0%}, one criterion. Intervals are Wilson's at 95%.
 
 """

@@ -2,7 +2,7 @@
 
 python -m prove.engine [tasks]
 
-Writes docs/methods/engine.md.
+Writes docs/evidence/engine.md.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ import numpy as np
 
 from prove._page import table
 from prove._scorings import Scorings, scores
-from salon.engine.work import EngineSettings, WorkSummary, WorkTask, read_results, run_work
+from salon.engine import EngineSettings, WorkSummary, WorkTask, read_results, run_work
 
-OUT = Path(__file__).parents[1] / "docs/methods/engine.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/engine.md"
 TASKS = 1_000_000
 BATCH = 5_000
 

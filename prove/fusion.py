@@ -2,7 +2,7 @@
 
 python -m prove.fusion [studies]
 
-Writes docs/methods/fusion-table.md: the diagnostics of both protocols, agreement of the methods, the gap, recovery of
+Writes docs/evidence/fusion.md: the diagnostics of both protocols, agreement of the methods, the gap, recovery of
 what was planted, and a grid that shows where the targets fail.
 """
 
@@ -21,18 +21,18 @@ from prove._page import table, wrapped
 from prove._painted import DEFAULTS, TRUTHS, Case, case
 from salon.check.protocols import MEASURES, matched_groups, measure_group
 from salon.collect.simulate.ppaint_like import ppaint_plan
+from salon.fuse import FuseSettings, Method, MethodPair
 from salon.fuse.fits import pair_counts, pair_dominance
 from salon.fuse.fuse import calibrated_scores, compare_methods
-from salon.fuse.results import CompareFigures, FuseSettings, Method, MethodPair
+from salon.fuse.results import CompareFigures
 from salon.fuse.scores import fit_anchored
-from salon.stats.agreement import induced_outcomes
-from salon.stats.rank_agreement import method_agreement
+from salon.stats import induced_outcomes, method_agreement
 
 Floats = NDArray[np.float64]
 Errors = dict[str, dict[str, Floats]]
 """Method, truth: mean absolute error in every study; NaN where the method has no scores."""
 
-OUT = Path(__file__).parents[1] / "docs/methods/fusion-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/fusion.md"
 STUDIES, GRID_STUDIES = 20, 8
 ELO: Method = "anchored-elo"
 DAVIDSON: Method = "anchored-davidson"
@@ -122,7 +122,7 @@ def _head(cases: Sequence[Case]) -> str:
     figures = """
         Figures are means over studies; in brackets the worst study. ± is the half-width of a 95% interval over studies
         (t)."""
-    see = "Written by `make prove ONLY=fusion`; see [anchored fusion](anchored-fusion.md) for the method."
+    see = "Written by `make prove ONLY=fusion`; see [anchored fusion](../methods/anchored-fusion.md) for the method."
     return "\n\n".join(["# Anchored fusion on simulated studies", see, wrapped(made), wrapped(figures)]) + "\n"
 
 

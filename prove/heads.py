@@ -1,4 +1,4 @@
-"""Preference heads on a drawn study in the shape of TASTE; writes docs/methods/heads-table.md and its pictures.
+"""Preference heads on a drawn study in the shape of TASTE; writes docs/evidence/heads.md and its pictures.
 
 python -m prove.heads [scratch folder]
 
@@ -56,16 +56,18 @@ from prove._head_tables import (
     variants_table,
 )
 from prove._page import table, wrapped
-from salon.collect.simulate.panel import Planted
+from salon.collect import Planted
 from salon.collect.simulate.taste_drawn import draw_taste_study
-from salon.engine.processes import cores
-from salon.report.charts import Curve, dot_intervals, line_curves
+from salon.engine import cores
+from salon.report import Curve
+from salon.report.charts import dot_intervals, line_curves
 from salon.report.page import standalone_svg
-from salon.store.folder import open_study
+from salon.store import open_study
 from salon.study import Study
-from salon.train.settings import HEAD_ENCODER, HeadSettings
+from salon.train import HeadSettings
+from salon.train.settings import HEAD_ENCODER
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 
 
 # -- running -----------------------------------------------------------------------------------------------------------
@@ -130,7 +132,8 @@ def _forms(found: Found, scratch: Path, seeds: Sequence[int]) -> None:
 INTRO = f"""
 Pictures are drawn, not described: {{items:,}} posters by four built-in houses for {{prompts}} briefs, {PROMPTS} for
 each
-of nine criteria, with the defects that befall each house's work ([houses](houses.md)). Two cohorts of five simulated
+of nine criteria, with the defects that befall each house's work ([houses](../methods/built-in-generators.md)). Two
+cohorts of five simulated
 designers rank the four posters of every brief; what they answer follows the defects, their own tastes and noise
 ([simulate](../guide/simulate.md#drawn-posters)). `taste_drawn.toml` fixed all of it before the first head was trained.
 Nobody gave these answers: this page shows that the method finds what is there, not what people like.
@@ -141,7 +144,8 @@ is in the denominator. {FOLDS} folds over prompts: heads learn from seven tenths
 two are asked; briefs with the same words always fall together. So each of the {{pairs:,}} pairs is asked once a seed,
 by
 heads that never saw its prompt. Intervals: 95%, {DRAWS:,} bootstrap draws of prompts. Two frozen encoders:
-`{HEAD_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](encoders.md)); heads at their default settings.
+`{HEAD_ENCODER}`, and `{LOOK}` in the rows with *look* ([encoders](../methods/heads.md#encoders)); heads at their
+default settings.
 """
 CHOSEN = f"""
 **What was chosen, and on what.** The study and its settings were fixed first. Heads over the default encoder,
@@ -155,7 +159,8 @@ one.
 """
 READ_FORMS = """
 *next rater*: one more designer from the same population; *oracle*: a predictor that knows every pair's chances
-([ceilings](ceilings.md)). *knows the house*: names the poster of the house that won more often in training under the
+([ceilings](../methods/ceilings.md)). *knows the house*: names the poster of the house that won more often in
+training under the
 criterion, and looks at nothing: houses differ by design, so it goes far, and no scorer is told it. *ridge*: vote
 shares by ridge regression on differences of the picture's `image` vectors, no text and no layers. *beyond the house*:
 correlation of log-odds and vote shares, both less their mean over the pairs of the same two houses and criterion; 0 for
@@ -193,7 +198,7 @@ def write_page(found: Found) -> None:
     }
     parts = [
         "# Preference heads on drawn posters\n",
-        f"Written by `make prove ONLY=heads` (seed {SEED}); what the heads are: [heads](heads.md).\n",
+        f"Written by `make prove ONLY=heads` (seed {SEED}); what the heads are: [heads](../methods/heads.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         wrapped(_verdict(found)) + "\n",
         "## Accuracy on held-out prompts\n",
@@ -214,7 +219,7 @@ def write_page(found: Found) -> None:
     if found.curve:
         parts += ["## More prompts\n", _curve_part(found)]
     parts += ["## Time\n", wrapped(_times(found)) + "\n", f"Signature: `{_signature(found)}`\n"]
-    (DOCS / "heads-table.md").write_text("\n".join(parts), encoding="utf-8")
+    (DOCS / "heads.md").write_text("\n".join(parts), encoding="utf-8")
     _draw(found)
 
 

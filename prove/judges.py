@@ -1,4 +1,4 @@
-"""Judges of known worth, recovered, and the judges of GenAI-Bench; writes two pages of docs/methods.
+"""Judges of known worth, recovered, and the judges of GenAI-Bench; writes two pages of docs/evidence.
 
 python -m prove.judges [judges of each kind]
 """
@@ -16,20 +16,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.collect.simulate.taste_like import taste_like_study
-from salon.evaluate.judges import report_judges
-from salon.evaluate.results import JudgeFigures, ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.stats.judge_accuracy import AGAINST, TIE, UNREAD, WITH, Accuracy, identity_gap, judge_accuracy, kind_table
-from salon.stats.result import Estimate
-from salon.store.folder import save_study
-from salon.store.formats import import_files
+from salon.collect import taste_like_study
+from salon.evaluate import JudgeFigures, ReportSettings, report_judges
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.stats import AGAINST, TIE, UNREAD, WITH, Accuracy, Estimate, identity_gap, judge_accuracy, kind_table
+from salon.store import import_files, save_study
 from salon.study import Study
 
 Ints = NDArray[np.int64]
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 DATA = (
     Path(os.environ.get("SALON_DATA") or Path(__file__).parents[2] / "shared/data") / "genai_bench/image_generation.csv"
 )
@@ -244,7 +239,7 @@ def main(judges: int) -> None:
         print(*rows[-1], sep=" | ", flush=True)
     head = ["planted", "accuracy", "b", "c", "t", "u", "naive", "gap"]
     run, missed = whole_run()
-    see = f"Written by `make prove ONLY=judges` (seed {SEED}); see [judge report](judge-report.md).\n"
+    see = f"Written by `make prove ONLY=judges` (seed {SEED}); see [judge report](../methods/judge-report.md).\n"
     words = [wrapped(text) + "\n" for text in (RECOVERY.format(judges=judges), READING)]
     whole = wrapped(WHOLE.format(missed=missed, intervals=3 * len(run))) + "\n"
     parts = ["# Judges of known worth, recovered\n", see, words[0], table(head, rows), words[1]]

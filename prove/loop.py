@@ -1,6 +1,6 @@
 """Does looking at a picture and revising the prompt make the next picture better, or do more draws alone do that?
 
-    python -m prove.loop [FOLDER]         writes docs/methods/loop-table.md
+    python -m prove.loop [FOLDER]         writes docs/evidence/loop.md
 
 True quality of what houses draw, round by round, against a control that draws the original prompt from the same seeds.
 With a FOLDER the loops stay there, and an interrupted proof goes on.
@@ -16,19 +16,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.collect.simulate.designers import TRUTH
-from salon.generate.curate import take_category_turns
-from salon.generate.houses import HEEDED, house_generator
-from salon.generate.prompts import read_prompts
+from salon.collect import TRUTH
+from salon.generate import house_generator, read_prompts, take_category_turns
+from salon.generate.houses import HEEDED
+from salon.judge import Conversation, Reply, Vlm
 from salon.judge.diagnosis import prompts_in_question
 from salon.judge.measuring_judge import BOUNDS, diagnosis_answer, flaws_in_pixels, layout_diagnosis, pixel_diagnosis
-from salon.judge.vlm import Conversation, Reply, Vlm
-from salon.render.layout import DEFECTS
-from salon.report.numbers import p_value
-from salon.select.refine import RefineSettings
-from salon.select.refine_run import DRAWS, refine_study
+from salon.render import DEFECTS
+from salon.report import p_value
+from salon.select import RefineSettings, refine_study
+from salon.select.refine_run import DRAWS
 from salon.select.refine_scores import RefineReport
-from salon.stats.intervals import bootstrap_totals, paired_difference
+from salon.stats import bootstrap_totals, paired_difference
 from salon.study import Ask, Made, Prompt, Signature
 
 BRIEFS, ROUNDS = 24, 3
@@ -39,7 +38,7 @@ SEEN_HOUSES = ("mirage", "atelier")
 """Houses whose flaws can for the greater part be found in pixels."""
 CLEAN, FLAWED, STRENGTH, CLEAN_SEED, FLAWED_SEED = 44, 13, 0.6, 901, 902
 """Posters that the bounds were set on; the loops draw from other seeds."""
-PAGE = Path(__file__).parent.parent / "docs" / "methods" / "loop-table.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "loop.md"
 Rows = dict[str, dict[tuple[str, int], np.ndarray]]
 """House to (arm, round) to true quality by prompt."""
 
@@ -180,8 +179,8 @@ def page(loop: Rows, both: Rows, blind: Rows, pixels: Rows, bounds: list[list[st
         on record leave. Intervals are 95%, over prompts ({DRAWS:,} bootstrap draws). Differences are paired by house,
         prompt and seed, with p by flipping the signs of prompts ({1 / (DRAWS + 1):.4f} is the least that {DRAWS:,} sign
         patterns can give). What a house does with an ask is stipulated: the flaw then befalls {HEEDED:g} times as often
-        ([houses](houses.md)). So the table shows that the loop works as built, and what its parts do. It does not show
-        that a real generator heeds a real VLM."""),
+        ([houses](../methods/built-in-generators.md)). So the table shows that the loop works as built, and what its
+        parts do. It does not show that a real generator heeds a real VLM."""),
         "## By round, with the oracle looking",
         wrapped("""The oracle knows every flaw. *Loop* is shown the picture and the original prompt, as in the paper;
         *with both* also the prompt that the picture was drawn from, whose asks it keeps."""),

@@ -1,6 +1,6 @@
 """Does each measurement fall as the defect it measures grows? Every measurement against every defect.
 
-    python -m prove.measurements          writes docs/methods/measurements.md
+    python -m prove.measurements          writes docs/evidence/measurements.md
 
 Readings are kept in the user's cache, so a second run takes a fraction of the first.
 """
@@ -18,10 +18,10 @@ import numpy as np
 from prove._measure_posters import DAMAGES, STRENGTHS, Moves, moves, own_moves
 from prove._page import table, wrapped
 from prove._read_posters import Case, drawn, sample
+from salon.judge import MEASUREMENTS
 from salon.judge.measurements.naturalness import REFERENCE, fit_reference
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.models.cache import ResultCache
-from salon.render.layout import DEFECTS
+from salon.models import ResultCache
+from salon.render import DEFECTS
 
 POSTERS = 6
 FURTHER = {"wrong-position": 6, "wrong-color": 60}
@@ -29,7 +29,7 @@ FURTHER = {"wrong-position": 6, "wrong-color": 60}
 GOAL = -0.8
 DRAWS = 2000
 CLEAN = 68
-PAGE = Path(__file__).parent.parent / "docs" / "methods" / "measurements.md"
+PAGE = Path(__file__).parent.parent / "docs" / "evidence" / "measurements.md"
 MEANT = {
     "misspelling": "words", "missing-text": "words", "low-contrast": "contrast", "wrong-color": "palette",
     "misalignment": "alignment", "broken-hierarchy": "hierarchy", "crowding": "room", "wrong-position": "place",

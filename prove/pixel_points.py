@@ -1,4 +1,4 @@
-"""How often do pixels say of a point what the record of the poster says? Writes docs/methods/pixel-points.md.
+"""How often do pixels say of a point what the record of the poster says? Writes docs/evidence/pixel-points.md.
 
     python -m prove.pixel_points
 
@@ -14,13 +14,12 @@ import numpy as np
 
 from prove._page import table, wrapped
 from prove._pixel_cases import HEIGHT, SEED, WIDTH, Answer, answers, cases
-from salon.engine.processes import map_processes
-from salon.judge import measuring_judge as layout_judge
-from salon.judge import point_rules as pixel_rules
-from salon.models.ocr import READER
-from salon.stats.intervals import score_interval
+from salon.engine import map_processes
+from salon.judge import measuring_judge as layout_judge, point_rules as pixel_rules
+from salon.models import READER
+from salon.stats import score_interval
 
-PAGE = Path(__file__).parents[1] / "docs/methods/pixel-points.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/pixel-points.md"
 INTRO = """
 `salon judge run STUDY --protocol checklist --points FILE --measured pixels` answers points by their rules from the
 picture alone: it reads the text ({reader}), and measures colors, places, sizes and contrast. `--measured layout`

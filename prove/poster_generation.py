@@ -1,4 +1,4 @@
-"""What the built-in houses are worth on made generation files. Writes docs/methods/poster-generation-table.md.
+"""What the built-in houses are worth on made generation files. Writes docs/evidence/poster-generation.md.
 
     python -m prove.poster_generation [FOLDER]
 
@@ -16,21 +16,25 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.bench.posters.files import PosterFile, find_files
-from salon.bench.posters.generate import generate_named
+from salon.bench import (
+    MetricResult,
+    PosterFile,
+    PosterReport,
+    PosterScoreSettings,
+    find_files,
+    generate_named,
+    score_files,
+)
 from salon.bench.posters.item_scores import PointVerdict, point_verdicts
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import PROMPTS
 from salon.bench.posters.measurement import measure_files
-from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import CallTerms
-from salon.models.ocr import READER
-from salon.report.numbers import estimate
-from salon.stats.intervals import score_interval
+from salon.generate import CallTerms, GenerateSettings
+from salon.models import READER
+from salon.report import estimate
+from salon.stats import score_interval
 
-PAGE = Path(__file__).parents[1] / "docs/methods/poster-generation-table.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/poster-generation.md"
 ITEMS, SEED, SIZE = 17, 0, "736x1040"
 FADED = "proof+low-contrast@0.8"
 GENERATORS = ("proof", FADED, "atelier", "carnival", "ledger", "mirage", "apprentice")
@@ -131,7 +135,7 @@ def write_page(found: dict[str, tuple[PosterReport, list[PosterFile]]]) -> None:
              "faded": FADED, "n": len(parent), "above": above, "below": len(parent) - above}  # fmt: skip
     parts = [
         "# What houses reach on made prompts\n",
-        "Written by `make prove ONLY=poster_generation`; see [Posters that generators make](poster-generation.md).\n",
+        "Written by `make prove ONLY=poster_generation`; see [poster tasks](../methods/poster-tasks.md).\n",
         wrapped(INTRO.format(**facts)) + "\n",
         table(["generator", "dense", "strict", "dense, oracle", "strict, oracle", "style, oracle"],
               [house_row(name, report) for name, (report, _) in found.items()]),

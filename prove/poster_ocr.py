@@ -1,4 +1,4 @@
-"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/methods/poster-ocr-table.md.
+"""OCR engines and rules about pixels on poster tasks that are drawn here; writes docs/evidence/poster-ocr.md.
 
     python -m prove.poster_ocr [scratch folder]
 
@@ -19,20 +19,28 @@ import numpy as np
 from PIL import Image
 
 from prove._page import table, wrapped
+from salon.bench import (
+    MetricResult,
+    PosterFile,
+    PosterReport,
+    PosterScoreSettings,
+    find_files,
+    run_engine,
+    run_measured,
+    score_files,
+    task_named,
+    with_released,
+)
 from salon.bench.posters import contestants, pixel_contestant
-from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import PosterFile, find_files
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.item_scores import score_item
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.metrics import SIZE
-from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, PosterScoreSettings
-from salon.bench.posters.run import run_engine, run_measured
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
-from salon.report.charts import Curve, line_curves
+from salon.bench.posters.results import DifficultyCurve
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 READ = ("logo_ocr", "poster_ocr", "simple_ocr", "hard_ocr", "font_size_ocr", "text_localization")
 SEEN = ("font_effect", "text_localization", "alignment", "rotation", "empty_space", "layout_comparison")
@@ -40,7 +48,7 @@ ITEMS, SEED = 100, 0
 SHRUNK = 3
 """Times smaller that the sheets of font-size OCR are shown once more: nobody fails at 15 pixels."""
 SETTINGS = PosterScoreSettings()
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 NAMED = {"rapidocr": "RapidOCR", "tesseract": "Tesseract", pixel_contestant.NAME: "`measure`"}
 ENDS = (
     ("hard_ocr", "texture", "texture 0.75 or 1", (0.75, 1), "texture 0.25", (0.25, 0.25)),
@@ -340,7 +348,7 @@ def main() -> None:
     scratch = Path(sys.argv[1]) if len(sys.argv) > 1 else Path(gettempdir()) / "salon-poster-ocr"
     read, shrunk, seen = engine_answers(scratch), shrunk_answers(scratch), rule_answers(scratch)
     draw_curves(read, shrunk)
-    place = DOCS / "poster-ocr-table.md"
+    place = DOCS / "poster-ocr.md"
     place.write_text(page(read, shrunk, seen), encoding="utf-8")
     print(f"wrote {place}")
 

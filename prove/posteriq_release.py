@@ -1,4 +1,4 @@
-"""The whole public release of PosterIQ through Salon; writes docs/methods/posteriq-release-table.md.
+"""The whole public release of PosterIQ through Salon; writes docs/evidence/posteriq-release.md.
 
     python -m prove.posteriq_release FOLDER
 
@@ -21,11 +21,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
+from salon.bench import PosterFile, PosterReport, PosterScoreSettings, find_files, score_files
 from salon.bench.posters.compat import released_scores
 from salon.bench.posters.contestants import Name, fill_responses
-from salon.bench.posters.files import PosterFile, find_files, open_file, open_files
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
+from salon.bench.posters.files import open_file, open_files
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("SALON_DATA") or ROOT.parent / "shared/data")
@@ -135,7 +134,7 @@ def page(files: Sequence[PosterFile], peers: Path) -> str:
         from the public release
         (ArtmeScienceLab/PosterIQ-Benchmark at 1fed754). The first four rows are about all of its files. The last two
         are about answers in 23 styles to a rewritten miniature of them, on which the released code itself was run. How
-        every metric is counted: [Poster tasks](poster-tasks.md)."""),
+        every metric is counted: [Poster tasks](../methods/poster-tasks.md)."""),
         table(["check", "needed", "found"], checks),
         wrapped(f"""Random answers by metric: the mean over {SEEDS} seeds, with its standard error."""),
         table(["metric", "mean", "intervals that hold 0"], [_blind_row(row) for row in rows]),
@@ -156,7 +155,7 @@ def main() -> int:
         if not needed.exists():
             print(f"{needed} is needed; name the folder of the release and set SALON_DATA", file=sys.stderr)
             return 2
-    place = ROOT / "docs/methods/posteriq-release-table.md"
+    place = ROOT / "docs/evidence/posteriq-release.md"
     place.write_text(page(find_files([folder]), peers), encoding="utf-8")
     print(f"wrote {place.relative_to(ROOT)}")
     return 0

@@ -2,7 +2,7 @@
 
 python -m prove.posters [posters]
 
-Writes docs/methods/poster-evidence.md.
+Writes docs/evidence/poster-evidence.md.
 """
 
 from __future__ import annotations
@@ -19,14 +19,12 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._read_posters import FADED, Faded, Reading, WordRead, fade, read_again, read_poster, sample
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.judge.measurements.text import fold_words
-from salon.render.brief import STYLES
-from salon.stats.agreement import wilson
-from salon.stats.intervals import bootstrap_totals
-from salon.stats.result import Estimate
+from salon.render import STYLES
+from salon.stats import Estimate, bootstrap_totals, wilson
 
-OUT = Path(__file__).parents[1] / "docs/methods/poster-evidence.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/poster-evidence.md"
 POSTERS, TARGET = 102, 0.97
 MISSPELLED = (0.1, 0.25, 0.5, 1.0)
 EDGES = (0, 30, 40, 60, 120, 10_000)
@@ -82,7 +80,9 @@ def _head(clean: Sequence[Reading], some: int) -> str:
         for at most one run: a word set three times has to be read three times. Words read that nobody set cost
         nothing."""
     title = "# What machines see in the posters"
-    see = "Written by `make prove ONLY=posters`; see [houses](houses.md) for the posters and their flaws."
+    see = (
+        "Written by `make prove ONLY=posters`; see [the generators](../methods/built-in-generators.md) and their flaws."
+    )
     return "\n\n".join([title, see, wrapped(made), wrapped(words)]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""Power of the signal tests over a grid, checked against raw rankings; writes docs/methods/power-table.md.
+"""Power of the signal tests over a grid, checked against raw rankings; writes docs/evidence/power.md.
 
 python -m prove.power
 """
@@ -9,14 +9,30 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.stats.nulls import Null, exact_null, feasible, monte_carlo_null
-from salon.stats.power import TESTS, Power, SmallestDesign, power_signal, smallest_prompts, smallest_raters
-from salon.stats.result import Estimate
-from salon.stats.signal import cells_votes, votes_rankings
-from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test
-from salon.stats.simulate import LawKind, RankingLaw, expected_tau, fit_tau, noise_for_tau
+from salon.stats import (
+    Estimate,
+    LawKind,
+    Null,
+    RankingLaw,
+    cells_votes,
+    cycle_test,
+    exact_null,
+    expected_tau,
+    feasible,
+    fit_tau,
+    holm,
+    monte_carlo_null,
+    pmax_test,
+    power_signal,
+    smallest_prompts,
+    smallest_raters,
+    t_test,
+    votes_rankings,
+)
+from salon.stats.power import TESTS, Power, SmallestDesign
+from salon.stats.simulate import noise_for_tau
 
-OUT = Path(__file__).parents[1] / "docs/methods/power-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/power.md"
 SEED = 2026
 ITEMS, RATERS, CRITERIA = 4, 5, 9
 TAUS = (0.0, 0.02, 0.05, 0.10, 0.15, 0.20)
@@ -26,7 +42,7 @@ SIMS, RAW_SETS = 4_000, 2_000
 HEAD = f"""\
 # Power of the signal tests
 
-Written by `make prove ONLY=power` (seed {SEED}); see [power](power.md) for the method.
+Written by `make prove ONLY=power` (seed {SEED}); see [power](../methods/power.md) for the method.
 Shape: {ITEMS} items, {RATERS} raters, unless a table says otherwise; level 5%.
 Each cell is the share of {SIMS:,} simulated sets that reject (standard error 0.008 at most).
 *Holm*: after Holm over 3 tests x {CRITERIA} criteria that all follow the same law.

@@ -1,4 +1,4 @@
-"""What `salon fuse` covers when raters, prompts or both are drawn anew; writes docs/methods/random-effects-table.md.
+"""What `salon fuse` covers when raters, prompts or both are drawn anew; writes docs/evidence/random-effects.md.
 
 python -m prove.random_effects [studies]
 
@@ -23,11 +23,11 @@ from numpy.typing import NDArray
 import salon
 from prove._page import table, wrapped
 from salon.errors import StatsError
-from salon.fuse.results import RATED, FuseReport, Method
+from salon.fuse import RATED, FuseReport, Method
 from salon.study import Criterion, Scale, Study
 
 Floats = NDArray[np.float64]
-OUT = Path(__file__).parents[1] / "docs/methods/random-effects-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/random-effects.md"
 SEED, STUDIES = 2027, 80
 ENDLESS = 60_000
 """Answers of as many raters, each on a prompt of its own, that tell what endlessly many would give."""
@@ -297,7 +297,7 @@ def main(studies: int) -> None:
     fewer = max(studies // 2, 2)
     parts = [
         "# Intervals when raters and prompts vary\n",
-        f"Written by `make prove ONLY=random_effects` (seed {SEED}); the method: [two-way errors](two-way.md).\n",
+        f"Written by `make prove ONLY=random_effects` (seed {SEED}); see [fusion](../methods/anchored-fusion.md).\n",
         wrapped(HEAD.format(studies=studies, fewer=fewer)) + "\n",
     ]
     for shape, count, methods in ((Shape(5, 20, APART), studies, METHODS), (Shape(12, 30, APART), fewer, CASES)):

@@ -2,8 +2,8 @@
 
 python -m prove.raters [studies]
 
-Writes docs/methods/rater-flags.md. Every simulated rater goes through the studio itself: its questions, sides, repeats,
-gold and attention checks, one screen after the other.
+Writes docs/evidence/rater-flags.md. Every simulated rater goes through the studio itself: its questions, sides,
+repeats, gold and attention checks, one screen after the other.
 """
 
 from __future__ import annotations
@@ -19,24 +19,16 @@ import numpy as np
 from scipy.special import expit
 
 from prove._page import table, wrapped
+from salon.collect import Given, RaterQuestion, StudioSettings
 from salon.collect.agreement import AnswerRecords, PairAnswerRow, ScreenRow, ValueRow, answer_rows
 from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
 from salon.collect.quality import QualitySettings, RaterFindings, rater_flags
-from salon.collect.questions import (
-    Given,
-    RaterQuestion,
-    RaterScreen,
-    ScreenTimes,
-    is_right,
-    least_seconds,
-    to_judgments,
-)
-from salon.collect.settings import StudioSettings
-from salon.stats.agreement import wilson
+from salon.collect.questions import RaterScreen, ScreenTimes, is_right, least_seconds, to_judgments
+from salon.stats import wilson
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
-OUT = Path(__file__).parents[1] / "docs/methods/rater-flags.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/rater-flags.md"
 STUDIES = 100
 FIRST = 2000
 """Seed of the first study: none of them was looked at before the rules were settled."""
@@ -105,7 +97,7 @@ def _head(studies: int) -> str:
         wrong with them. In brackets 95% intervals (Wilson). The studies are fresh: the limits for gold, attention and
         the panel were settled on seeds 0 to 3, the weighing in "at random" on seeds 1000 to 1099, and seeds {FIRST} to
         {FIRST + studies - 1} make this page. Other raters than these were not tried."""
-    see = "Written by `make prove ONLY=raters`; see [collecting](collecting.md) for the tests."
+    see = "Written by `make prove ONLY=raters`; see [collecting](../methods/collecting.md) for the tests."
     return "\n\n".join(["# Flags of simulated raters", see, wrapped(made), wrapped(rule)]) + "\n"
 
 

@@ -1,4 +1,4 @@
-"""`salon check` on public files: answers, time and memory; writes docs/methods/real-checks-table.md.
+"""`salon check` on public files: answers, time and memory; writes docs/evidence/real-checks.md.
 
 SALON_DATA=FOLDER python -m prove.real_checks [FOLDER]     files are looked for in both folders; those missing are named
 """
@@ -18,7 +18,7 @@ from pathlib import Path
 from prove._page import wrapped
 from salon.check.results import ANSWERS
 
-OUT = Path(__file__).parents[1] / "docs/methods/real-checks-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/real-checks.md"
 DATA = Path(os.environ.get("SALON_DATA") or Path(__file__).parents[2] / "shared/data")
 LONGEST, MOST = 70.0, 8 * 1024**3
 """Seconds and bytes (of addresses) that a check may take; one that needs more is said to have been stopped."""
@@ -40,12 +40,13 @@ SETS: tuple[tuple[str, tuple[str, ...]], ...] = (
 HEAD = """\
 # `salon check` on public data
 
-Written by `make prove ONLY=real_checks`; see [verdicts](verdicts.md). Each file went through `salon check FILE --json`
+Written by `make prove ONLY=real_checks`; see [verdicts](../methods/signal.md). Each file went through `salon check
+FILE --json`
 with its defaults, in a process of its own. Reading the file is part of the time, and so are the {bare:.1f} s and
 {base:.0f} MB that the command needs to say its help. *CPU*: user and system seconds. *Elapsed*: on a machine of two
 cores that had other work, so an upper bound. *MB*: the peak of the process. *p*: of the test behind the first answer,
 after Holm. A check was stopped after {longest:.0f} s elapsed or 8 GB. Where a criterion has few prompts, [one taste or
-camps](factions.md) cannot be told.
+camps](../methods/factions.md) cannot be told.
 
 """
 NOTES = """

@@ -1,4 +1,4 @@
-"""How far are released scorers from the peers' own code? Writes the table of docs/methods/scorers.md.
+"""How far are released scorers from the peers' own code? Writes docs/evidence/released-scorers.md.
 
     SALON_DATA=FOLDER python -m prove.released_scorers
 
@@ -18,15 +18,22 @@ import numpy as np
 import torch
 
 from prove._page import table
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import PictureScore, ScoreSettings
-from salon.models.peers import PEERS, Peer
-from salon.store.pictures import read_picture
+from salon.judge import PictureScore, ScoreSettings, make_scorer
+from salon.models import PEERS
+from salon.models.peers import Peer
+from salon.store import read_picture
 from salon.study import Item, Prompt
 
 ROOT = Path(__file__).parents[1]
-PAGE = ROOT / "docs/methods/scorers.md"
-BEGIN, END = "<!-- written by `make prove ONLY=released_scorers` -->", "<!-- until here -->"
+PAGE = ROOT / "docs/evidence/released-scorers.md"
+INTRO = """
+# Released scorers against their own code
+
+Written by `make prove ONLY=released_scorers`; see [scorers](../methods/scorers.md). The last two columns give the
+largest distance to the scores of the release's own package for the same tiny weights, pictures and prompts, and the
+largest distance between pictures in files and the same pictures as tensors. Both are divided by the standard deviation
+of all scores.
+"""
 FILES = {
     "clip": "any CLIP in the hub's layout",
     "pickscore": "PickScore_v1 in the hub's layout, with tokenizer and processor of CLIP ViT-H/14",
@@ -55,9 +62,7 @@ def main() -> int:
         rows.append([f"`{name}:`", FILES[name], number, _prepared(peer), _read(peer), *told])
     head = ["name", "the folder holds", "number", "pictures", "texts, and the place that is read", "to the peer's code",
             "tensors to files"]  # fmt: skip
-    text = PAGE.read_text()
-    before, after = text.split(BEGIN)[0], text.split(END)[1]
-    PAGE.write_text(f"{before}{BEGIN}\n{table(head, rows)}{END}{after}")
+    PAGE.write_text(f"{INTRO.strip()}\n\n{table(head, rows)}", encoding="utf-8")
     return 0
 
 

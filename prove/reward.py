@@ -2,7 +2,7 @@
 
 python -m prove.reward
 
-Writes docs/methods/reward-table.md. The pictures, voters and weights are simulated (see `_striped`): the table has the
+Writes docs/evidence/reward.md. The pictures, voters and weights are simulated (see `_striped`): the table has the
 layout of HPSv3's, not its numbers.
 """
 
@@ -28,17 +28,16 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._striped import SPAMMERS, TESTS, TEXT, Floats, Pairs, draw, picture, save, tiny_vlm
-from salon.models.reward_model import log_odds
-from salon.models.reward_network import RewardParts, open_parts
-from salon.stats.ceilings import next_rater, vote_table
+from salon.models import RewardParts, log_odds, open_parts
+from salon.stats import next_rater, vote_table
+from salon.train import RewardSettings
 from salon.train.head_data import agreement_weights
 from salon.train.reward_data import PairFile, read_pair
 from salon.train.reward_loop import fit
 from salon.train.reward_survey import survey_pairs
 from salon.train.run_folder import RunFolder
-from salon.train.settings import RewardSettings
 
-PAGE = Path(__file__).parents[1] / "docs/methods/reward-table.md"
+PAGE = Path(__file__).parents[1] / "docs/evidence/reward.md"
 BACKBONES = {"qwen2_vl": "Qwen2-VL", "qwen2_5_vl": "Qwen2.5-VL", "qwen3_vl": "Qwen3-VL"}
 LAWS = ("ranknet", "quadrature", "probit", "released", "davidson", "rao-kupper")
 PLAIN = RewardSettings(
@@ -323,7 +322,8 @@ _READING = wrapped(
     """Accuracy says whether mu was learned: compare it with whoever knows the true mu, which is what can be reached.
     Sigma was told apart by the head alone and where the VLM's own weights learned ten times more slowly than in the
     other rows; at the full rate not reliably by any law, four times as many steps included:
-    [what sigma needs](reward-models.md#what-sigma-needs). Every row is one seed, and intervals cover the drawing of
+    [what sigma needs](../methods/reward-models.md#what-sigma-needs). Every row is one seed, and intervals cover the
+    drawing of
     test pairs only. Text, learning rates and prior were settled in trial runs that were read on these same test sets,
     so the level of all rows leans upwards."""
 )

@@ -1,4 +1,4 @@
-"""True size of the signal tests at nominal 5%, by simulating null studies; writes docs/methods/size.md.
+"""True size of the signal tests at nominal 5%, by simulating null studies; writes docs/evidence/size.md.
 
 python -m prove.size [sets]
 """
@@ -10,11 +10,9 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.stats.nulls import Null, exact_null
-from salon.stats.signal import SignalCells, cells_votes, votes_rankings
-from salon.stats.signal_tests import cycle_test, pmax_test, t_test
+from salon.stats import Null, SignalCells, cells_votes, cycle_test, exact_null, pmax_test, t_test, votes_rankings
 
-OUT = Path(__file__).parents[1] / "docs/methods/size.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/size.md"
 SEED = 2026
 SETS, RAW_SETS, PROMPTS, LEVEL = 20_000, 4_000, 80, 0.05
 SHAPES = ((4, 5), (5, 5), (4, 3), (3, 5), (4, 6))
@@ -22,7 +20,7 @@ SHAPES = ((4, 5), (5, 5), (4, 3), (3, 5), (4, 6))
 HEAD = """\
 # Size of the signal tests
 
-Written by `make prove ONLY=size` (seed {seed}); see [signal](signal.md) for the methods.
+Written by `make prove ONLY=size` (seed {seed}); see [signal](../methods/signal.md) for the methods.
 Each row: simulated studies of {n} prompts judged by random raters; share of them with p <= 5%, with its Monte Carlo
 standard error. A right test is near 5%; an exact test of a count may stay below, as it cannot hit 5% exactly.
 *p_max naive* is the usual chi-square that treats the pairs of a prompt as independent.

@@ -1,4 +1,4 @@
-"""Does a learned sigma track the noise of items, and under which law? Writes docs/methods/uncertainty.md.
+"""Does a learned sigma track the noise of items, and under which law? Writes docs/evidence/uncertainty.md.
 
 python -m prove.uncertainty [sets]
 """
@@ -32,11 +32,12 @@ from prove._voters import (
     lost,
     own_items,
 )
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
 from salon.train.losses import LAWS, Law
 
-DOCS = Path(__file__).parents[1] / "docs/methods"
+DOCS = Path(__file__).parents[1] / "docs/evidence"
 SETS, FIRST = 10, 3000
 ITEMS, FEATURED = 200, 500
 PER_ITEM = (50, 200, 1000, 4000)
@@ -187,7 +188,7 @@ def _parts(found: dict[Key, Floats]) -> list[str]:
     spent = "One vote costs one question, so the rows of a table are what sigma costs."
     return [
         "# What a learned sigma knows\n",
-        "Written by `make prove ONLY=uncertainty`; the laws are those of [losses](losses.md).\n",
+        "Written by `make prove ONLY=uncertainty`; see [reward models](../methods/reward-models.md).\n",
         wrapped(_made(len(found["own", PER_ITEM[0], "quadrature"]))) + "\n",
         "## In short\n",
         _short(lambda kind, per, law, column: _mean(found[kind, per, law][:, column], DIGITS[column])),

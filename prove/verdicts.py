@@ -1,4 +1,4 @@
-"""Size and power of the verdicts through `check_study`; writes docs/methods/verdicts-table.md.
+"""Size and power of the verdicts through `check_study`; writes docs/evidence/verdicts.md.
 
 python -m prove.verdicts [seconds]     adds studies for this time (default 150) to those counted before
 
@@ -23,11 +23,11 @@ import numpy as np
 import pyarrow as pa
 
 from prove._page import table
-from salon.check.check import check_study
-from salon.check.results import ANSWERS, CheckSettings
+from salon.check import CheckSettings, check_study
+from salon.check.results import ANSWERS
 from salon.study import Criterion, Study
 
-OUT = Path(__file__).parents[1] / "docs/methods/verdicts-table.md"
+OUT = Path(__file__).parents[1] / "docs/evidence/verdicts.md"
 KEPT = Path(__file__).parent / ".verdicts.json"
 SEED, SECONDS, OFTEN, FEWEST = 2027, 150.0, 20, 5
 QUICK = CheckSettings(draws=100, tie_repeats=2, null_draws=10_000)
@@ -44,7 +44,8 @@ RANDOM_WEIGHT = 4.0
 HEAD = """\
 # Answers of `salon check` on simulated studies
 
-Written by `make prove ONLY=verdicts` (seed {seed}, {studies:,} studies); see [verdicts](verdicts.md). Studies are
+Written by `make prove ONLY=verdicts` (seed {seed}, {studies:,} studies); see [verdicts](../methods/signal.md).
+Studies are
 drawn, checked by `salon.check_study` at its default level, and their answers counted. *One order, unequal raters*:
 normal utilities, noise from 0.7 to 3 by rater. *Two camps*: halves of the raters with independent utilities, noise 1.
 *Ratings with ties*: the same seen in three levels. *Half of the items*: each ranking covers a random half of the items

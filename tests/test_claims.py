@@ -71,7 +71,7 @@ def faults_of_proofs(row: Row) -> Iterator[str]:
         for name in row.named(target):
             if name.startswith("_") or not (ROOT / room / f"{name}.py").is_file():
                 yield f"there is no {target} named {name}"
-    for page in re.findall(r"\]\((methods/[\w-]+\.md)\)", row.measured):
+    for page in re.findall(r"\]\((evidence/(?!benchmarks)[\w-]+\.md)\)", row.measured):
         text = (PAGE.parent / page).read_text(encoding="utf-8")
         written = {
             name for pair in re.findall(r"make prove ONLY=(\w+)|python -m prove[. ](\w+)", text) for name in pair
@@ -111,4 +111,4 @@ def test_a_wrong_name_would_be_found() -> None:
     assert list(faults_of_tests(["pytest", "-m", "slow", "tests/test_claims.py::test_every_row_is_whole"]))
     assert list(faults_of_tests(["pytest", "tests/engine/test_million.py::" + next(iter(functions(MILLION)))]))
     assert list(faults_of_proofs(Row("", "`make prove ONLY=nothing`", "", "")))
-    assert list(faults_of_proofs(Row("", "`make prove ONLY=size`", "[page](methods/coverage.md)", "")))
+    assert list(faults_of_proofs(Row("", "`make prove ONLY=size`", "[page](evidence/coverage.md)", "")))

@@ -45,7 +45,7 @@ REVEALED = (
     "str",
     "float",
     "salon.collect.studio.studio.Studio",
-    "salon.train.train_reward.RewardReport | None",
+    "salon.train.reward_training.RewardReport | None",
     "salon.evaluate.results.Evaluation",
     "int | None",
     "str",

@@ -1,4 +1,4 @@
-"""Draw the contact sheet of docs/methods/made-posters.md, an item of every task: `python -m tools.made_sheet`."""
+"""Draw the contact sheet of docs/methods/poster-tasks.md, an item of every task: `python -m tools.made_sheet`."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from salon.bench import task_named
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.tasks import task_named
 from salon.render.typeset.fonts import load_font
 
 SHOWN = {

@@ -21,16 +21,23 @@ from PIL import Image
 from pydantic import Field
 
 from salon.errors import BadValue, SalonError
-from salon.fuse.fits import PROTOCOLS
-from salon.fuse.groups import GroupComparisons, GroupRankings, GroupRatings
-from salon.judge.verdicts import ParsedAnswer, option_menu, read_verdict
-from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.store.formats import as_format, import_form
-from salon.store.formats.files import head_of
-from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun
-from salon.study.plugins import GROUPS, load_plugin, missing_members
+from salon.fuse import PROTOCOLS, GroupComparisons, GroupRankings, GroupRatings
+from salon.judge import Conversation, NoReply, ParsedAnswer, Reply, Sight, option_menu, read_verdict
+from salon.store import as_format, head_of, import_form
+from salon.study import (
+    GROUPS,
+    Abilities,
+    Ask,
+    Failed,
+    Item,
+    Made,
+    Noun,
+    Prompt,
+    ScorerCard,
+    Signature,
+    load_plugin,
+    missing_members,
+)
 
 CLOSE = 1e-5
 """Largest difference, as a share of the values' size, that rounding in a batch explains."""

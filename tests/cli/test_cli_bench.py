@@ -16,8 +16,8 @@ from loaded import start_salon
 from tiny_bench import tiny_suite
 from waiting import until
 
-from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
-from salon.bench.suite_folder import save_suite
+from salon.bench import entry_folder, open_board, read_published, read_result, save_suite
+from salon.bench.board import read_answers
 from salon.cli.bench_boards import prompts_by_axis
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"

@@ -12,12 +12,10 @@ from PIL import Image
 from ran_salon import salon
 from scipy.special import expit
 
-from salon.models import preference_model
-from salon.models.encoders import EncoderPart
-from salon.store.folder import open_study, save_study
+from salon.models import EncoderPart, preference_model
+from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
-from salon.train import train_heads as training
-from salon.train.settings import HeadSettings
+from salon.train import HeadSettings, train_heads as training
 
 PROMPTS, ITEMS, RATERS = 40, 3, 3
 QUICK = ("--draws", "100")

@@ -13,10 +13,8 @@ from drawn_studies import Drawn, shared_ranks
 from ran_salon import salon
 
 from salon.cli import main
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.store.folder import save_study
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.store import save_study
 from salon.study import Comparison, Item, Prompt, Rater, Rating, Study, builtin_criteria
 
 QUICK = ("--draws", "100", "--deals", "99", "--no-check")

@@ -23,18 +23,20 @@ from PIL import Image
 from ran_salon import exit_code
 from scipy import stats
 
-from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
-from salon.evaluate.page import evaluation_page
-from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.judge.model_scorers import OnePass, RaterSettings, expand_raters, split_rater
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings, read_scores
-from salon.models.cards import ROLES, ModelCriterion, OnePassCard, picture_chat, write_one_pass_card
-from salon.models.vlm import LoadedVlm
-from salon.models.weights import fingerprint
+from salon.evaluate import (
+    Evaluation,
+    LeakGuard,
+    ScoreEvaluationSettings,
+    ScoreQuestion,
+    evaluate_scores,
+    evaluation_page,
+    picture_keys,
+    save_guard,
+)
+from salon.judge import OnePass, RaterSettings, ScoreSettings, expand_raters, make_scorer, read_scores, split_rater
+from salon.models import ROLES, LoadedVlm, ModelCriterion, OnePassCard, fingerprint, picture_chat, write_one_pass_card
 from salon.report import disagreements
-from salon.store.folder import open_study, save_study
+from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
 
 CRITERIA = tuple(Criterion(id=id, question="Better?", scale=Scale(low=1, high=9)) for id in ("q", "r"))

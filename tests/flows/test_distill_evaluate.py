@@ -18,19 +18,25 @@ from scipy import stats
 
 from salon.cli.distill import evaluate
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate import score_tables as distill_predicted
-from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
-from salon.evaluate.page import evaluation_page
-from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
-from salon.evaluate.results import Evaluation, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
+from salon.evaluate import (
+    Evaluation,
+    LeakGuard,
+    PseudoScores,
+    ScoreEvaluationSettings,
+    ScoreQuestion,
+    evaluate_scores,
+    evaluation_page,
+    picture_keys,
+    save_guard,
+    score_tables as distill_predicted,
+    write_pseudo_scores,
+)
 from salon.evaluate.scores import Prediction, ScoreFrame, Target, make_draws, target_figures
-from salon.judge.scoring import SCORE_COLUMNS, ScoreRun
-from salon.models.cards import ModelCriterion, OnePassCard, write_one_pass_card
+from salon.judge import SCORE_COLUMNS, ScoreRun
+from salon.models import ModelCriterion, OnePassCard, write_one_pass_card
 from salon.report import disagreements
-from salon.store.folder import save_study
-from salon.study import Criterion, Item, Rater, Rating, Scale, Signature, Study
-from salon.study.interfaces import ScorerCard
+from salon.store import save_study
+from salon.study import Criterion, Item, Rater, Rating, Scale, ScorerCard, Signature, Study
 
 __all__ = ["chromium"]
 

@@ -16,20 +16,13 @@ from PIL import Image
 
 from salon.cli.lazy_commands import select
 from salon.errors import BadFile, BadValue
-from salon.judge import trained_model as trained
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import score_study
-from salon.models import preference_model
-from salon.models.cards import ModelCard, ModelCriterion
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import save_heads
+from salon.judge import make_scorer, score_study, trained_model as trained
+from salon.models import HeadShape, ModelCard, ModelCriterion, PreferenceHeads, preference_model, save_heads
 from salon.report import disagreements
-from salon.select.explain_picture import ExplainSettings, explain, open_judged_study, open_neighborhood, rater_opinions
-from salon.select.explain_report import explain_page
-from salon.select.service.model import ModelAnswer
-from salon.store.folder import open_study, save_study
-from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
-from salon.study.nouns import Signature
+from salon.select import ExplainSettings, ModelAnswer, explain, explain_page, open_judged_study, open_neighborhood
+from salon.select.explain_picture import rater_opinions
+from salon.store import open_study, save_study
+from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Signature, Study
 
 __all__ = ["chromium"]
 

@@ -7,17 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from salon.collect.simulate.taste_like import taste_like_study
+from salon.collect import taste_like_study
 from salon.errors import TooFew
-from salon.evaluate.judges import report_judges
-from salon.evaluate.page import page_with_pictures
-from salon.evaluate.results import ReportSettings
-from salon.evaluate.sections import NOT_RANKED
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.plan import plan_run
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import run_plan
-from salon.judge.simulation import SimulatedVlm, panel_truth
+from salon.evaluate import NOT_RANKED, ReportSettings, page_with_pictures, report_judges
+from salon.fuse import LabelSettings, make_labels
+from salon.judge import JudgeSettings, SimulatedVlm, panel_truth, plan_run, run_plan
 from salon.report import disagreements
 from salon.study import Study
 

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
 
-from salon.check.check import check_study
-from salon.check.results import CheckSettings
-from salon.evaluate.people import ItemOrder, study_pairs
-from salon.stats.ceilings import ceilings
+from salon.check import CheckSettings, check_study
+from salon.evaluate import ItemOrder, study_pairs
+from salon.stats import ceilings
 from salon.study import Criterion, Ranking, Scale, Study
 
 RNG = np.random.default_rng

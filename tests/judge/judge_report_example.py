@@ -7,10 +7,9 @@ from functools import cache
 import numpy as np
 from drawn_studies import Drawn, shared_ranks
 
+from salon.evaluate import ItemOrder, ReportSettings, study_pairs
 from salon.evaluate.answers import ItemValues, PairJudge, PairVerdicts, verdict_judge
 from salon.evaluate.judges import judge_report
-from salon.evaluate.people import ItemOrder, study_pairs
-from salon.evaluate.results import ReportSettings
 from salon.judge.folder import verdict_table
 from salon.judge.protocol import JudgeVerdict
 

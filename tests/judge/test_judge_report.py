@@ -11,15 +11,11 @@ from judge_report_example import QUICK, both, full_report, judged, people, repor
 from scipy import stats
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
+from salon.evaluate import ItemOrder, ReportSettings, report_judges, study_pairs
 from salon.evaluate.answers import rater_judges, score_judge
-from salon.evaluate.judges import report_judges
-from salon.evaluate.people import ItemOrder, study_pairs
-from salon.evaluate.results import ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm
-from salon.stats.rank_agreement import spearman_p
-from salon.store.folder import save_study
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study
+from salon.stats import spearman_p
+from salon.store import save_study
 from salon.study import Comparison, Criterion, Rater, Rating, Scale, Study
 
 

@@ -14,8 +14,8 @@ from judge_report_example import both, full_report, judged, people, report, simu
 from PIL import Image
 from tick_example import full_ticks, tick, tick_reported, ticked, ticking
 
+from salon.evaluate import evaluation_page
 from salon.evaluate.judge_figures import thumbnails
-from salon.evaluate.page import evaluation_page
 from salon.report import disagreements
 from salon.report.values import numbers_in
 from salon.study import Item

@@ -8,12 +8,9 @@ import pytest
 from scored_study import Redness, study_in
 
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import TableScorer, make_scorer, scorer_lines
-from salon.judge.scoring import ScoreSettings, read_scores, score_study
-from salon.models.cache import ResultCache
-from salon.study import Item, Scorer
-from salon.study.interfaces import ScorerCard
+from salon.judge import MEASUREMENTS, ScoreSettings, TableScorer, make_scorer, read_scores, score_study, scorer_lines
+from salon.models import ResultCache
+from salon.study import Item, Scorer, ScorerCard
 
 
 @pytest.fixture

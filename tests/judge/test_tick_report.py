@@ -11,18 +11,13 @@ from tick_example import full_ticks, majorities, people_who_tick, tick, tick_rep
 
 from salon.cli.judge_report import report as command
 from salon.errors import TooFew, UnknownReference
-from salon.evaluate.checklists import Routing, rater_ticks, tick_panel
-from salon.evaluate.judges import report_judges
-from salon.evaluate.page import evaluation_page
-from salon.evaluate.results import ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
+from salon.evaluate import ReportSettings, Routing, evaluation_page, report_judges
+from salon.evaluate.checklists import rater_ticks, tick_panel
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.store.folder import save_study
-from salon.study import Checklist, Rater
-from salon.study.answers import Point, Route
+from salon.store import save_study
+from salon.study import Checklist, Point, Rater, Route
 
 
 def values(figures, *names):

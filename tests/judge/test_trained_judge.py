@@ -12,14 +12,10 @@ from trained_example import card_of, colors, save_model  # noqa: F401
 
 from salon.cli.main import run as salon
 from salon.errors import BadValue
-from salon.judge import trained_model as trained_judge
-from salon.judge.folder import read_verdicts
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
+from salon.judge import JudgeSettings, judge_study, read_verdicts, trained_model as trained_judge
 from salon.judge.trained_model import TrainedJudge
-from salon.models.cache import ResultCache
-from salon.models.preference_model import load_model
-from salon.store.folder import open_study
+from salon.models import ResultCache, load_model
+from salon.store import open_study
 
 ALL = JudgeSettings(pairs="all")
 

@@ -9,11 +9,9 @@ import pytest
 from trial_example import contestant, planted_trial
 
 from salon.errors import TooFew
+from salon.evaluate import EvaluateSettings, TestPairs, evaluate
 from salon.evaluate.accuracy import drawing, tau
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.models import evaluate
-from salon.evaluate.people import TestPairs
-from salon.evaluate.results import EvaluateSettings
 
 QUICK = EvaluateSettings(draws=100)
 

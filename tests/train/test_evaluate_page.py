@@ -9,16 +9,14 @@ import pytest
 from browser import chromium, page_faults
 from trial_example import contestant, planted_trial
 
+from salon.evaluate import EvaluateSettings, evaluate, evaluation_page
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.models import evaluate
-from salon.evaluate.page import evaluation_page
 from salon.evaluate.pair_results import CalibrationFigures
-from salon.evaluate.results import EvaluateSettings
 from salon.evaluate.tables import honesty
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.stats.result import Estimate
-from salon.train.evaluate_models import learning_curve
+from salon.stats import Estimate
+from salon.train.model_evaluation import learning_curve
 
 __all__ = ["chromium"]
 

@@ -10,9 +10,8 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile
-from salon.evaluate import leaks
-from salon.evaluate.leaks import LeakGuard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
-from salon.models.cache import ResultCache
+from salon.evaluate import LeakGuard, find_leaks, leaks, load_guard, picture_keys, save_guard, without_look_alikes
+from salon.models import ResultCache
 
 
 @pytest.fixture(scope="module")

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.evaluate.results import ScoreEvaluationSettings, ScorerFigures
+from salon.evaluate import ScoreEvaluationSettings
+from salon.evaluate.results import ScorerFigures
 from salon.evaluate.scores import Floats, Prediction, ScoreFrame, Target, make_draws, target_figures
 
 QUICK = ScoreEvaluationSettings(draws=150)

@@ -7,8 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
-from salon.evaluate.answers import PairContestant
-from salon.evaluate.people import TestPairs
+from salon.evaluate import PairContestant, TestPairs
 
 GENERATORS = ("ant", "bee", "cat", "dog")
 

@@ -25,8 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from scoring_server import Served, b64, png, serving
 
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import WatchedLog
+from salon.select import DecisionSettings, WatchedLog
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = 4

@@ -18,15 +18,20 @@ from scipy import stats
 
 from salon.bench.arena import AdjustedBoard, ArenaPlace, CovariateEffect, board_points
 from salon.errors import BadValue, StatsError, TooFew, UnknownReference
-from salon.evaluate.people import Duels, Ints, item_generators, item_prompts
-from salon.fuse.fits import raise_to_floor
-from salon.fuse.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import list_scores, read_scores, scores_file
-from salon.stats.pair_covariates import CovariateErrors, CovariateFit, covariate_errors, fit_covariates
-from salon.stats.pair_errors import Errors, two_way_errors, two_way_variance
-from salon.stats.ranks import rank_intervals
-from salon.stats.result import Estimate
+from salon.evaluate import Duels, Ints, item_generators, item_prompts
+from salon.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS, raise_to_floor
+from salon.judge import SCORES_FOLDER as SCORES, list_scores, read_scores, scores_file
+from salon.stats import (
+    CovariateErrors,
+    CovariateFit,
+    Errors,
+    Estimate,
+    covariate_errors,
+    fit_covariates,
+    rank_intervals,
+    two_way_errors,
+    two_way_variance,
+)
 from salon.study import Study
 
 Floats = NDArray[np.float64]
@@ -68,7 +73,15 @@ def study_covariates(study: Study, folder: Path | None, names: Sequence[str]) ->
     for name in dict.fromkeys(names):
         if name != POSITION:
             file = _file(study, folder, name)
-            values[name] = _values(study, file)
+            table = read_scores(file)
+            value_by_item = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
+            item_values = [value_by_item.get(item) for item in study.ids("items").to_pylist()]
+            numbers = np.array([np.nan if value is None else value for value in item_values], float)
+            if np.isnan(numbers).all():
+                raise BadValue(
+                    "scores of items of the study are needed", found="scores of other items", where=str(file)
+                )
+            values[name] = numbers
             digests[name] = hashlib.sha256(values[name].tobytes()).hexdigest()[:12]
     spreads = {name: float(np.nanstd(x)) for name, x in values.items()}
     for name, spread in spreads.items():
@@ -88,16 +101,6 @@ def _file(study: Study, folder: Path | None, name: str) -> Path:
         where=f"study {study.name!r}",
         remedy=f"one of {', '.join([*tables, POSITION])}, or salon score STUDY --scorer {name}",
     )
-
-
-def _values(study: Study, file: Path) -> Floats:
-    table = read_scores(file)
-    value_by_item = dict(zip(table.column("item").to_pylist(), table.column("value").to_pylist()))
-    item_values = [value_by_item.get(item) for item in study.ids("items").to_pylist()]
-    numbers = np.array([np.nan if value is None else value for value in item_values], float)
-    if np.isnan(numbers).all():
-        raise BadValue("scores of items of the study are needed", found="scores of other items", where=str(file))
-    return numbers
 
 
 def adjusted_board(

@@ -34,9 +34,7 @@ from salon.bench.submission import (
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import parse_object
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import held, whole_file, whole_folder
-from salon.store.folder import Metadata, write_metadata
-from salon.store.table_files import write_table
+from salon.store import Metadata, held, whole_file, whole_folder, write_metadata, write_table
 from salon.study import Item, Study
 
 ENDING = ".salon.zip"
@@ -217,7 +215,22 @@ class BundleZip:
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise _bad(path, str(error)) from None
         try:
-            self.members = _check_members(self._zip.infolist(), path)
+            infos = self._zip.infolist()
+            files = [info for info in infos if not (info.is_dir() and info.filename == "images/")]
+            twice = [name for name, count in Counter(info.filename.casefold() for info in files).items() if count > 1]
+            if twice:
+                raise _bad(path, f"{len(twice):,} names that stand twice: {_some(twice)}")
+            strange = [info.filename for info in files if not _is_ours(info)]
+            if strange:
+                raise _bad(path, f"{len(strange):,} files that no bundle holds: {_some(strange)}")
+            large = [
+                info.filename for info in files if info.file_size > (MOST_CARD if info.filename == CARD else MOST_BYTES)
+            ]
+            if large:
+                raise _bad(path, f"{len(large):,} files too large unpacked: {_some(large)}")
+            if (whole := sum(info.file_size for info in files)) > MOST_IN_ALL:
+                raise _bad(path, f"{whole:,} bytes unpacked; at most {MOST_IN_ALL:,}")
+            self.members = {info.filename: info for info in files}
         except BadFile:
             self._zip.close()
             raise
@@ -269,22 +282,6 @@ def _check_end(path: Path) -> None:
     files, listed = int.from_bytes(end[10:12], "little"), int.from_bytes(end[12:16], "little")
     if files > MOST_FILES or listed > MOST_FILES * _ENTRY_BYTES:
         raise _bad(path, f"a list of {files:,} files in {listed:,} bytes; at most {MOST_FILES:,} files are read")
-
-
-def _check_members(infos: list[zipfile.ZipInfo], path: Path) -> dict[str, zipfile.ZipInfo]:
-    files = [info for info in infos if not (info.is_dir() and info.filename == "images/")]
-    twice = [name for name, count in Counter(info.filename.casefold() for info in files).items() if count > 1]
-    if twice:
-        raise _bad(path, f"{len(twice):,} names that stand twice: {_some(twice)}")
-    strange = [info.filename for info in files if not _is_ours(info)]
-    if strange:
-        raise _bad(path, f"{len(strange):,} files that no bundle holds: {_some(strange)}")
-    large = [info.filename for info in files if info.file_size > (MOST_CARD if info.filename == CARD else MOST_BYTES)]
-    if large:
-        raise _bad(path, f"{len(large):,} files too large unpacked: {_some(large)}")
-    if (whole := sum(info.file_size for info in files)) > MOST_IN_ALL:
-        raise _bad(path, f"{whole:,} bytes unpacked; at most {MOST_IN_ALL:,}")
-    return {info.filename: info for info in files}
 
 
 def _is_ours(info: zipfile.ZipInfo) -> bool:

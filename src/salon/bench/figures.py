@@ -9,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from salon.errors import BadFile, SalonError
-from salon.report import Section
-from salon.report.page import ONE_COLUMN, TWO_COLUMNS, paper_figures
-from salon.store.atomic_files import put_file
+from salon.report import ONE_COLUMN, TWO_COLUMNS, Section, paper_figures
+from salon.store import put_file
 
 if TYPE_CHECKING:
     from salon.bench.site.frame import SitePage
@@ -45,7 +44,7 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
     folder = figures_target(folder)
     left_out = ""
     try:
-        from salon.render.paint.chart import chart_pdf, chart_png
+        from salon.render import chart_pdf, chart_png
     except SalonError as error:
         left_out = f"no PDF and PNG: {error.needed}. {error.remedy}"
     figures = paper_figures(sections)

@@ -34,32 +34,52 @@ import pyarrow as pa
 from salon.bench.axes import require_logits
 from salon.bench.entry import ANSWERS, LOGITS, Entry
 from salon.bench.suite import Suite
-from salon.calls.service import Budget
-from salon.calls.store import CallStore
+from salon.calls import Budget, CallStore
 from salon.errors import BadValue, DesignError, UnknownReference, shorten
-from salon.judge.folder import judge_folder, judge_names, read_record, read_verdicts
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.protocol import JudgeSettings
-from salon.judge.registry import RATES, JudgeSpec, endpoint_vlm, make_plugin_judge, open_judge, read_rates
-from salon.judge.run import JudgeCallback, JudgeRun, run_plan
-from salon.judge.scorers.registry import HOW_TO_DECLARE, TableScorer
-from salon.judge.scoring import (
+from salon.judge import (
+    HOW_TO_DECLARE,
+    RATES,
     SCORE_COLUMNS,
     SCORES_FOLDER,
+    JudgeCallback,
+    JudgePlan,
+    JudgeRun,
+    JudgeSettings,
+    JudgeSpec,
+    ScriptedVlm,
+    SimulatedVlm,
+    TableScorer,
+    UnreadLimits,
+    Vlm,
+    endpoint_vlm,
+    judge_folder,
+    judge_names,
+    make_plugin_judge,
+    open_judge,
+    plan_run,
+    read_rates,
+    read_record,
     read_scores,
+    read_verdicts,
+    run_plan,
     score_row,
     score_study,
     scores_file,
     write_scores,
 )
-from salon.judge.simulation import ScriptedVlm, SimulatedVlm
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
-from salon.study import Criterion, Item, Study, builtin_criterion
-from salon.study.answers import Point, majority_of_samples, points_for
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun
+from salon.models import ResultCache
+from salon.study import (
+    Criterion,
+    Item,
+    Noun,
+    Point,
+    Scorer,
+    ScorerCard,
+    Study,
+    builtin_criterion,
+    majority_of_samples,
+    points_for,
+)
 
 SETTINGS = JudgeSettings(protocol="checklist")
 POINTS_CRITERION = Criterion(
@@ -314,7 +334,22 @@ class _OpenJudges:
     def judge(self, role: str, kind: str, name: str) -> SuiteJudge:
         """The judge that answers as `role`."""
         if kind == "measured":
-            return _measuring_judge(role, name)
+            if name not in MEASURED:
+                raise BadValue(
+                    "a judge that measures is needed",
+                    found=repr(name),
+                    where=f"--judge {role}=measured:{name}",
+                    remedy=f"one of {', '.join(MEASURED)}",
+                )
+
+            def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
+                from salon.judge import measuring_judge as measuring
+
+                if name == "pixels":
+                    return nullcontext(measuring.pixel_judge(role, study, points))
+                return nullcontext(measuring.layout_judge(role, study, folder, points))
+
+            return SuiteJudge(opened)
         if kind == "scripted":
             return open_for_any_study(ScriptedVlm(role, Path(name)))
         if kind == "simulated":
@@ -354,22 +389,6 @@ class _OpenJudges:
     def _beside(self, ending: str) -> Path:
         """Beside the board, so that a copy of the board does not carry along what was bought."""
         return self.board.with_name(f"{self.board.name}.{ending}")
-
-
-def _measuring_judge(role: str, name: str) -> SuiteJudge:
-    """Loaded when it is opened: the pixel judge reads text, and its libraries take a second to import."""
-    if name not in MEASURED:
-        raise BadValue("a judge that measures is needed", found=repr(name), where=f"--judge {role}=measured:{name}",
-                       remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
-
-    def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        from salon.judge import measuring_judge as measuring
-
-        if name == "pixels":
-            return nullcontext(measuring.pixel_judge(role, study, points))
-        return nullcontext(measuring.layout_judge(role, study, folder, points))
-
-    return SuiteJudge(opened)
 
 
 # -- scorers: logits for the columns of EPS ----------------------------------------------------------------------------

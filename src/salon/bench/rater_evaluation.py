@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.bench.rater_tables import (
+from salon.bench.rater_results import (
     GeneratorAgreement,
     PanelCriterion,
     PanelStudy,
@@ -27,25 +27,26 @@ from salon.bench.rater_tables import (
     RaterTables,
 )
 from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
-from salon.evaluate.answers import PairAnswers
-from salon.evaluate.judges import find_judges, report_judges
-from salon.evaluate.pair_results import JudgeFigures
-from salon.evaluate.people import ItemOrder, TestPairs, is_person, item_generators, study_pairs
-from salon.evaluate.results import Evaluation, ReportSettings
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
-from salon.models.cache import ResultCache
-from salon.report.words import number_repeats
-from salon.stats.ceilings import ceilings
-from salon.stats.judge_accuracy import AGAINST, UNREAD, WITH, judge_accuracy, kind_table
-from salon.stats.rank_agreement import generator_ranks
-from salon.stats.result import Estimate
-from salon.store.formats import recognize
-from salon.store.formats.hpd import CRITERION, PictureFiles
-from salon.store.formats.preference_tests import READERS, PreferenceTest, read_preference_test
-from salon.study import Item, Prompt, Signature, Study
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.tables import JUDGMENTS
+from salon.evaluate import (
+    Evaluation,
+    ItemOrder,
+    JudgeFigures,
+    PairAnswers,
+    ReportSettings,
+    TestPairs,
+    find_judges,
+    is_person,
+    item_generators,
+    report_judges,
+    study_pairs,
+)
+from salon.judge import MissingScore, PictureScore, ScoreSettings, cached_scores, make_scorer
+from salon.models import ResultCache
+from salon.report import number_repeats
+from salon.stats import AGAINST, UNREAD, WITH, Estimate, ceilings, generator_ranks, judge_accuracy, kind_table
+from salon.store import CRITERION, PictureFiles, PreferenceTest, read_preference_test, recognize
+from salon.store.formats.preference_tests import READERS
+from salon.study import JUDGMENTS, Item, Prompt, Scorer, ScorerCard, Signature, Study
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]

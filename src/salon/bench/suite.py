@@ -23,9 +23,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from salon.errors import BadValue, UnknownReference
-from salon.study.answers import Point, Route, find_route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Prompt, normalize_text
+from salon.study import Noun, Point, Prompt, Route, ScorerCard, find_route, normalize_text
 
 FORMAT: Final = "salon.suite/1"
 CAPABILITY, EPS, OVERALL = "capability", "eps", "overall"
@@ -240,7 +238,8 @@ def _prompt_faults(suite: Suite) -> FaultChecks:
     yield "every prompt has an id of its own", _twice(prompt.id.casefold() for prompt in prompts)
     bad = [repr(prompt.id) for prompt in prompts if not ID.fullmatch(prompt.id)]
     yield "ids of prompts are names of files: letters, digits, hyphens, dots, single underscores", bad
-    yield "every prompt stands once, whatever its id", _same_texts(suite)
+    same_texts = _same_texts(suite)
+    yield "every prompt stands once, whatever its id", same_texts
     empty = [
         suite_prompt.id
         for suite_prompt in suite.prompts
@@ -336,7 +335,8 @@ def _reference_faults(suite: Suite) -> FaultChecks:
     columns = [column.id for column in reference.preferences]
     rules = [rule.id for rule in suite.card.preferences]
     yield "the reference has every EPS column once", sorted(set(columns) ^ set(rules)) + _twice(columns)
-    yield "the reference covers the prompts that count for EPS", _uncovered(suite, reference.preferences)
+    uncovered = _uncovered(suite, reference.preferences)
+    yield "the reference covers the prompts that count for EPS", uncovered
     broken = [
         f"{column.id}: {point.prompt}"
         for column in reference.preferences

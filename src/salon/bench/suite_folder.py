@@ -29,9 +29,8 @@ from pydantic import Field
 
 from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag, check_suite
 from salon.errors import BadFile, BadValue, DuplicateJudgment, UnknownReference
-from salon.store.atomic_files import present_folder, wait_turn, whole_file, whole_folder
-from salon.study.answers import Point, Route
-from salon.study.nouns import PARTS, Noun, Prompt
+from salon.store import present_folder, wait_turn, whole_file, whole_folder
+from salon.study import PARTS, Noun, Point, Prompt, Route
 
 CARD, TAGS, PROMPTS, POINTS, ROUTES = "suite.toml", "tags.toml", "prompts.jsonl", "points.jsonl", "routes.toml"
 REFERENCE, LOCK = "reference.json", "suite.lock"
@@ -100,16 +99,6 @@ def read_suite(folder: Path) -> Suite:
             reference=Reference.parse(read_json(reference), where=str(reference)) if reference.exists() else None,
         )
     )
-    _check_hidden(suite, folder)
-    lock = read_lock(folder)
-    if lock is None:
-        return suite
-    _check_locked(suite.hashes, lock, folder)
-    return replace(suite, frozen=True)
-
-
-def _check_hidden(suite: Suite, folder: Path) -> None:
-    """No hash covers the texts of private prompts: a text in a public file is refused, not ignored."""
     exposed = sorted(suite.private - suite.closed)
     exposed += [point.id for point in suite.points if point != public_point(point, suite.private)]
     if exposed:
@@ -119,6 +108,11 @@ def _check_hidden(suite: Suite, folder: Path) -> None:
             where=str(folder),
             remedy="take them out; they are known by now to whoever has this folder",
         )
+    lock = read_lock(folder)
+    if lock is None:
+        return suite
+    _check_locked(suite.hashes, lock, folder)
+    return replace(suite, frozen=True)
 
 
 def _tables(path: Path, name: str, noun: type[Any]) -> tuple[Any, ...]:

@@ -9,24 +9,34 @@ from typing import Any
 
 import click
 
+from salon.bench import (
+    ArenaBoard,
+    ArenaPlace,
+    ArenaSettings,
+    ArenaSnapshot,
+    RaterResult,
+    RaterTables,
+    Snapshot,
+    arena_snapshot,
+    is_board,
+    open_scorers,
+    publish_snapshot,
+    rater_tables,
+    raters_report,
+    read_tests,
+    released_test_tables,
+)
 from salon.bench.arena import FOLDER as ARENA
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
-from salon.bench.arena_fit import ArenaSettings, arena_snapshot
-from salon.bench.board import is_board
-from salon.bench.rater_evaluation import open_scorers, rater_tables, read_tests, released_test_tables
-from salon.bench.rater_tables import FOLDER as RATERS
-from salon.bench.rater_tables import RaterResult, RaterTables
-from salon.bench.site.raters_page import raters_report
-from salon.bench.snapshots import Snapshot, publish_snapshot
+from salon.bench.rater_results import FOLDER as RATERS
 from salon.cli.console import Cell, count, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
-from salon.evaluate.results import ReportSettings
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, p_value, with_interval
-from salon.stats.result import Estimate
-from salon.store.formats.hpd import PictureFiles
+from salon.evaluate import ReportSettings
+from salon.judge import ScoreSettings
+from salon.report import MISSING, p_value, with_interval
+from salon.stats import Estimate
+from salon.store import PictureFiles
 
 _BOARD = click.option(
     "--board", type=click.Path(path_type=Path, file_okay=False), help="Publish it on this board, as the next snapshot."

@@ -9,21 +9,39 @@ from typing import Any
 
 import click
 
-from salon.bench.board import Board, entry_folder, folder_name, is_board, new_board, open_board, published_results
-from salon.bench.board import restore as restored
-from salon.bench.board import retract as retracted
-from salon.bench.bundle import ENDING, add_entry, open_submission
-from salon.bench.bundle import pack as packed
-from salon.bench.entry import EntryResult
-from salon.bench.entry_files import read_result
-from salon.bench.figures import SiteFigures
-from salon.bench.judging import JudgeTerms, open_judges, read_roles
-from salon.bench.result import Standing, standings
-from salon.bench.run import SuitePlan, plan_suite, run_suite
-from salon.bench.site import build_site
-from salon.bench.submission import EntryTerms, Submission
-from salon.bench.suite import CAPABILITY, OVERALL, Suite
-from salon.bench.suite_folder import open_suite
+from salon.bench import (
+    CAPABILITY,
+    ENDING,
+    OVERALL,
+    Board,
+    EntryResult,
+    EntryTerms,
+    JudgeTerms,
+    SiteFigures,
+    Standing,
+    Submission,
+    Suite,
+    SuitePlan,
+    add_entry,
+    build_site,
+    entry_folder,
+    folder_name,
+    is_board,
+    new_board,
+    open_board,
+    open_judges,
+    open_submission,
+    open_suite,
+    pack as packed,
+    plan_suite,
+    published_results,
+    read_result,
+    read_roles,
+    restore as restored,
+    retract as retracted,
+    run_suite,
+    standings,
+)
 from salon.cli.console import (
     Cell,
     figures_option,
@@ -37,9 +55,8 @@ from salon.cli.console import (
 )
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.generate.registry import CallTerms, make_generators
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.verdicts import UnreadLimits
+from salon.generate import CallTerms, make_generators
+from salon.judge import UnreadLimits, make_scorer
 from salon.report.numbers import fixed
 from salon.study import Generator, Scorer
 

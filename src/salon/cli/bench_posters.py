@@ -10,22 +10,29 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from salon.bench.posters.comparison import ComparisonValue, PosterContestant, compare_files, is_apart
-from salon.bench.posters.comparison_report import compared_page
-from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import (
+from salon.bench import (
     POSTERS,
+    ComparisonValue,
+    MetricResult,
+    PaperCell,
+    PosterContestant,
+    PosterPaperTable,
+    PosterReport,
+    PosterScoreSettings,
     RunCard,
+    TaskResult,
+    compare_files,
+    compared_page,
     contestant_name,
     find_files,
+    is_apart,
     picture_root,
     read_card,
     read_judges,
+    report_page,
+    score_files,
+    with_released,
 )
-from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
-from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings, TaskResult
-from salon.bench.posters.score import score_files
-from salon.bench.posters.score_report import report_page
 from salon.cli.console import (
     Cell,
     html_option,
@@ -40,7 +47,8 @@ from salon.cli.console import (
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
-from salon.report.numbers import MISSING, fixed, with_interval
+from salon.report import MISSING, with_interval
+from salon.report.numbers import fixed
 
 POSTER_COMMANDS = {
     "make": ("salon.cli.bench_posters_run:make", "Draw task sets of any size, with their truth."),

@@ -8,34 +8,37 @@ from typing import Any, get_args
 
 import click
 
-from salon.bench.posters import contestants
-from salon.bench.posters import contestants as engines
-from salon.bench.posters import pixel_contestant as measured
-from salon.bench.posters.answers_numbers import Convention
-from salon.bench.posters.files import PosterFile, find_files, picture_root
-from salon.bench.posters.generate import generate_named
-from salon.bench.posters.judge import judge_named, people_study
-from salon.bench.posters.judge_protocol import read_protocol
-from salon.bench.posters.run import (
+from salon.bench import (
     CUT_OFF,
+    GENERATION,
+    GROUPS,
     MAX_TOKENS,
+    TASKS,
+    Convention,
+    PosterFile,
     RunForecast,
     Spend,
+    find_files,
     forecast_named,
+    generate_named,
+    judge_named,
+    people_study,
+    picture_root,
+    read_protocol,
     run_blind,
     run_engine,
     run_measured,
     run_named,
+    task_named,
 )
-from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, task_named
+from salon.bench.posters import contestants, contestants as engines, pixel_contestant as measured
 from salon.cli.console import json_option, print_json, print_table, progress_bar, say, seed_option
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import GENERATOR_FORMS, CallTerms
-from salon.judge.registry import JudgeSpec
-from salon.report.numbers import MISSING
+from salon.generate import GENERATOR_FORMS, CallTerms, GenerateSettings
+from salon.judge import JudgeSpec
+from salon.report import MISSING
 
 
 @click.command()

@@ -8,23 +8,22 @@ from typing import Any
 
 import click
 
-from salon.bench.rewards import (
+from salon.bench import (
     RewardPlace,
     RewardTables,
     RewardTableSettings,
     check_generator,
+    reward_page,
     reward_tables,
     score_study_pictures,
 )
-from salon.bench.rewards_report import reward_page
 from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.judge.scoring import ScoreSettings, list_scores
-from salon.report.numbers import with_interval
-from salon.store.folder import is_study
-from salon.store.formats import ImportOptions, Policies, import_files
+from salon.judge import ScoreSettings, list_scores
+from salon.report import with_interval
+from salon.store import ImportOptions, Policies, import_files, is_study
 
 
 @click.command()

@@ -10,21 +10,45 @@ from typing import Any
 
 import click
 
-from salon.bench.board import Board, entry_folder, is_board, open_board, read_published, read_result
-from salon.bench.diff import AxisMove, BoardDiff, BoardSide, What, board_diff
-from salon.bench.judging import MEASURED, suite_roles
-from salon.bench.reference import check_field, field_reference, with_reference
-from salon.bench.result import entry_result
-from salon.bench.suite import Suite, check_suite
-from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
-from salon.bench.suite_folder import builtin_suites, is_suite, lock_suite, open_suite, save_suite
-from salon.bench.verify import verify as verified
+from salon.bench import (
+    MEASURED,
+    AxisMove,
+    Board,
+    BoardDiff,
+    BoardSide,
+    Suite,
+    What,
+    board_diff,
+    builtin_suites,
+    check_field,
+    check_suite,
+    copy_suite,
+    entry_folder,
+    entry_result,
+    example_suite,
+    field_reference,
+    hide_prompts,
+    is_board,
+    is_suite,
+    lock_suite,
+    open_board,
+    open_suite,
+    read_published,
+    read_result,
+    save_suite,
+    suite_from_prompts,
+    suite_roles,
+    verify as verified,
+    with_reference,
+    write_draft,
+)
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.errors import BadFile, BadValue
-from salon.generate.prompts import read_prompts
-from salon.judge.scorers.registry import TableScorer
-from salon.report.numbers import MINUS, fixed
-from salon.stats.result import Estimate
+from salon.generate import read_prompts
+from salon.judge import TableScorer
+from salon.report import MINUS
+from salon.report.numbers import fixed
+from salon.stats import Estimate
 
 # -- list ----------------------------------------------------------------------------------------------------------
 
@@ -57,7 +81,8 @@ def list_(place: str | None, as_json: bool) -> None:
         title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
         private = f", {len(suite.private):,} of them private" if suite.private else ""
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
-        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=suite_title, more=more)
+        tag_rows = _tag_rows(suite)
+        _show("tags", tag_rows, as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
             for name, points in roles.items():
                 kind = "oracle, beside the board" if name == suite.card.oracle else "judge"

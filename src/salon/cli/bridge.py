@@ -14,11 +14,17 @@ from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.fuse.bridge import BridgeQuestions, next_questions, plan_bridge, score_bridge
-from salon.fuse.bridge_plan import BridgeSettings
-from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge
+from salon.fuse import (
+    BridgeQuestions,
+    BridgeSettings,
+    RehearsalSettings,
+    next_questions,
+    plan_bridge,
+    rehearse_bridge,
+    score_bridge,
+)
 from salon.report.numbers import fixed
-from salon.store.plain_files import check_target, write_plain
+from salon.store import check_target, write_plain
 
 MOST_ITEMS = 10
 SIMULATED = "SIMULATED: nobody gave these answers."

@@ -10,28 +10,29 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.check.anchor import AnchorReport
-from salon.check.anchor import anchor as make_anchor
-from salon.check.anchor_draws import AnchorSettings
-from salon.check.check import check_study
-from salon.check.plan import (
+from salon.check import (
+    AnchorFigures,
+    AnchorReport,
+    AnchorSettings,
+    CheckSettings,
     PlanReport,
     PlanSettings,
     SimulatedBudgetSettings,
     ThinSettings,
+    anchor as make_anchor,
+    check_page,
+    check_study,
+    plan as make_plan,
     simulated_budget,
     thin_study,
 )
-from salon.check.plan import plan as make_plan
-from salon.check.report import check_page
-from salon.check.results import AnchorFigures, CheckSettings
 from salon.cli.check_report import print_anchor, print_budget, print_check, print_null, print_plan, print_thinning
 from salon.cli.console import html_option, json_option, print_json, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
-from salon.stats.nulls import check_shape
-from salon.store.nulls import null_for
+from salon.stats import check_shape
+from salon.store import null_for
 from salon.study import Signature
 
 

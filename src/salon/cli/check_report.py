@@ -7,13 +7,24 @@ from pathlib import Path
 
 import click
 
-from salon.check.anchor import AnchorReport
-from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
-from salon.check.plan import LEAST_ITEMS, BudgetReport, PlanReport, ThinReport
-from salon.check.results import STATISTICS, CeilingFigures, CheckReport, CriterionFigures, Interval
+from salon.check import (
+    FLAGS_NOT_RANKED,
+    LEAST_ITEMS,
+    STATISTICS,
+    AnchorReport,
+    BudgetReport,
+    CeilingFigures,
+    CheckReport,
+    CriterionFigures,
+    Interval,
+    PlanReport,
+    ThinReport,
+    unranked_flags,
+)
 from salon.cli.console import Cell, count, print_table, say
-from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
-from salon.stats.nulls import Null
+from salon.report import MISSING, estimate, exact, p_value, range_with_interval, with_interval
+from salon.report.numbers import fixed
+from salon.stats import Null
 
 COLORS = {"yes": "green", "no": "red", "cannot tell": "yellow"}
 TASTES = {"one taste": "as one taste", "camps": "as camps", "cannot tell": "as one taste or as camps: cannot tell"}

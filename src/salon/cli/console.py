@@ -24,7 +24,7 @@ from rich.progress import (
 from rich.table import Table
 
 if TYPE_CHECKING:
-    from salon.stats.result import Estimate
+    from salon.stats import Estimate
 
 Cell: TypeAlias = "str | float | Estimate | None"
 UNBOUNDED = 10_000
@@ -41,7 +41,7 @@ class _PagePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where the page could not be written after."""
-        from salon.report.page import page_target
+        from salon.report import page_target
 
         path = Path(str(super().convert(value, param, ctx)))
         page_target(path)
@@ -53,7 +53,7 @@ class _FigureFolderPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where figures could not be written after."""
-        from salon.bench.figures import figures_target
+        from salon.bench import figures_target
 
         return figures_target(Path(str(super().convert(value, param, ctx))))
 
@@ -79,7 +79,7 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
     if html is not None:
         page.write(html)
     if figures is not None:
-        from salon.bench.figures import write_figures
+        from salon.bench import write_figures
 
         say(write_figures(page.sections, figures).words, err=True)
 
@@ -108,7 +108,7 @@ def print_table(
 
     A cell is text, a count, an estimate (written with its interval) or None (written as a dash).
     """
-    from salon.report.numbers import cell_text
+    from salon.report import cell_text
 
     text_rows = [[cell_text(cell) for cell in row] for row in rows]
     if title:

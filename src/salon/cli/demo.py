@@ -16,31 +16,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from salon.check.check import check_study
-from salon.check.report import check_page
-from salon.check.results import CheckReport
+from salon.check import CheckReport, check_page, check_study
 from salon.cli.demo_board import DemoBoard, make_board
-from salon.collect.simulate.designers import designers_study
-from salon.collect.simulate.studies import ppaint_like_study
+from salon.collect import designers_study, ppaint_like_study
 from salon.errors import BadFile, MissingExtra
-from salon.evaluate.judges import report_judges
-from salon.evaluate.page import page_with_pictures
-from salon.evaluate.results import Evaluation
-from salon.fuse.fuse import fuse_study
-from salon.fuse.report import fuse_page
-from salon.fuse.results import FuseReport, FuseSettings
-from salon.generate.gallery import write_gallery
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateReport, GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.report.numbers import estimate, with_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
-from salon.store.plain_files import write_plain
+from salon.evaluate import Evaluation, page_with_pictures, report_judges
+from salon.fuse import FuseReport, FuseSettings, fuse_page, fuse_study
+from salon.generate import (
+    GenerateReport,
+    GenerateSettings,
+    generate_items,
+    house_generator,
+    read_prompts,
+    write_gallery,
+)
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.report import estimate, with_interval
+from salon.stats import Estimate
+from salon.store import open_study, save_study, write_plain
 from salon.study import Prompt, Study
 
 if TYPE_CHECKING:

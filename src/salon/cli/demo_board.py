@@ -19,36 +19,41 @@ from pathlib import Path
 from statistics import fmean
 from typing import TYPE_CHECKING
 
-from salon.bench.board import entry_folder, is_board, open_board, read_result
-from salon.bench.entry import EntryResult
-from salon.bench.entry_files import read_logits
-from salon.bench.judging import JudgeTerms, open_judges, read_roles
-from salon.bench.reference import field_reference, with_reference
-from salon.bench.result import Standings, standings
-from salon.bench.run import run_suite
-from salon.bench.site import build_site
-from salon.bench.suite import CAPABILITY, OVERALL, Suite
-from salon.bench.suite_folder import open_suite, with_hashes
-from salon.collect.simulate.designers import designers_study, read_layout
+from salon.bench import (
+    CAPABILITY,
+    OVERALL,
+    EntryResult,
+    JudgeTerms,
+    Standings,
+    Suite,
+    build_site,
+    entry_folder,
+    field_reference,
+    is_board,
+    open_board,
+    open_judges,
+    open_suite,
+    read_logits,
+    read_result,
+    read_roles,
+    run_suite,
+    standings,
+    with_hashes,
+    with_reference,
+)
+from salon.collect import designers_study, read_layout
 from salon.errors import MissingExtra, NotIdentified, TooFew
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import make_generators
-from salon.generate.run import generate_items
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.render.quality import true_quality
-from salon.select.best_of import BEST_FOLDER, BestSettings, draw_and_pick, write_best
-from salon.select.scores import reference_from_scores, study_scores
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
+from salon.generate import GenerateSettings, generate_items, house_generator, make_generators, read_prompts
+from salon.judge import ScoreSettings, make_scorer
+from salon.render import true_quality
+from salon.select import BEST_FOLDER, BestSettings, draw_and_pick, reference_from_scores, study_scores, write_best
+from salon.stats import Estimate, mean_interval
+from salon.store import open_study, save_study
 from salon.study import Scorer
-from salon.train.settings import HeadSettings
+from salon.train import HeadSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.validation import HeadFigures
+    from salon.evaluate import HeadFigures
 
 ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
 """Four built-in generators with flaws of their own, one without, and that one with a planted flaw."""

@@ -13,15 +13,10 @@ from statistics import fmean
 
 import numpy as np
 
-from salon.collect.questions import Given
-from salon.collect.simulate.designers import read_layout
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.setup import open_studio
-from salon.collect.studio.studio import Studio
-from salon.render.quality import true_quality
-from salon.stats.intervals import score_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
+from salon.collect import Given, ShownTask, Studio, open_studio, read_layout
+from salon.render import true_quality
+from salon.stats import Estimate, score_interval
+from salon.store import open_study, save_study
 from salon.study import Study
 
 NOTE = "SIMULATED: made for a demonstration; no person gave the answers that it begins with."

@@ -26,26 +26,28 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
 from salon.errors import BadValue
-from salon.evaluate.part_tables import (
+from salon.evaluate import (
     KINDS,
+    LabelCard,
+    PseudoScores,
+    ScoreEvaluationSettings,
     ScorePaperTable,
     TableKind,
     paper_table,
+    read_pseudo_scores,
     table_latex,
     table_markdown,
     table_records,
 )
-from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
-from salon.evaluate.results import ScoreEvaluationSettings
-from salon.judge.model_scorers import RaterSettings
-from salon.judge.registry import JudgeSpec, check_budget, open_judge
-from salon.judge.run import VlmWithNotes
-from salon.report.numbers import MISSING, fixed, with_interval
-from salon.store.atomic_files import whole_file
-from salon.store.folder import local_path
-from salon.store.plain_files import TABLE_ENDINGS, check_target, write_plain
-from salon.train.ablation_results import FACTOR_WORDS, AblateSettings
-from salon.train.distill_label import (
+from salon.judge import JudgeSpec, RaterSettings, VlmWithNotes, check_budget, open_judge
+from salon.report import MISSING, with_interval
+from salon.report.numbers import fixed
+from salon.store import TABLE_ENDINGS, check_target, local_path, whole_file, write_plain
+from salon.train import (
+    FACTOR_WORDS,
+    AblateSettings,
+    DistillLabelSettings,
+    DistillSettings,
     LabelForecast,
     LabelPlan,
     check_labels_target,
@@ -54,13 +56,10 @@ from salon.train.distill_label import (
     plan_labels,
     write_labels,
 )
-from salon.train.distill_label_settings import DistillLabelSettings
-from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.results import Evaluation
-    from salon.train.ablation_results import AblateReport
-    from salon.train.distill_study import DistillReport
+    from salon.evaluate import Evaluation
+    from salon.train import AblateReport, DistillReport
 
 
 @click.command(cls=SectionedCommand)
@@ -223,7 +222,7 @@ def train(
         show_plan("distill", vlm, settings, flags, as_json=as_json)
         return
     study, labels, output = require(study, "STUDY"), require(labels, "--labels"), require(output, "--output")
-    from salon.train import distill_study as training  # torch and TRL come with it
+    from salon.train import distillation as training  # torch and TRL come with it
 
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.distill_study(
@@ -324,7 +323,7 @@ def ablate(
     )
     with spinner("ablating") as step:
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
-    from salon.train.ablation import ablation_page
+    from salon.train import ablation_page
 
     write_page(lambda: ablation_page(report), html, figures)
     if as_json:
@@ -456,7 +455,7 @@ def evaluate(
         report: Evaluation = flow.evaluate_scores(
             study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
-    from salon.evaluate.page import evaluation_page
+    from salon.evaluate import evaluation_page
 
     write_page(lambda: evaluation_page(report), html, figures)
     if table is not None and output is not None:

@@ -20,16 +20,14 @@ from salon.cli.console import (
 from salon.cli.judge_options import forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue, InputError
-from salon.evaluate.results import CurveSettings, EvaluateSettings
-from salon.judge.model_scorers import RaterSettings, expand_model
-from salon.judge.scoring import ScoreSettings
+from salon.evaluate import CurveSettings, EvaluateSettings
+from salon.judge import RaterSettings, ScoreSettings, expand_model
 from salon.report import numbers
-from salon.store.folder import local_path, open_study
-from salon.train.probe_report import example_item, probe_page, probe_study, training_items
-from salon.train.probes import SIZES, ProbeSettings
+from salon.store import local_path, open_study
+from salon.train import SIZES, ProbeSettings, example_item, probe_page, probe_study, training_items
 
 if TYPE_CHECKING:
-    from salon.evaluate.results import Evaluation
+    from salon.evaluate import Evaluation
 
 
 @click.command(cls=SectionedCommand)
@@ -81,7 +79,7 @@ def evaluate(
         raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
-    from salon.train import evaluate_models as flow
+    from salon.train import model_evaluation as flow
 
     with spinner("evaluating") as step:
         report: Evaluation = flow.evaluate_models(
@@ -89,7 +87,7 @@ def evaluate(
             scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
             progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
-    from salon.evaluate.page import evaluation_page
+    from salon.evaluate import evaluation_page
 
     write_page(lambda: evaluation_page(report), html, figures)
     if as_json:

@@ -8,13 +8,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.cli.console import count, print_closing, print_table, say
-from salon.evaluate import part_tables, tables
-from salon.evaluate.results import Evaluation, TickReport
-from salon.evaluate.sections import NOT_RANKED
-from salon.evaluate.tables import Names
-from salon.report import Cell, Table
-from salon.report.blocks import format_value
-from salon.report.values import lookup
+from salon.evaluate import NOT_RANKED, Evaluation, Names, TickReport, part_tables, tables
+from salon.report import Cell, Table, format_value, lookup
 
 HARDEST = 9
 """Points of checklists that are printed."""

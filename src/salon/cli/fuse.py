@@ -17,14 +17,21 @@ from salon.cli.console import Cell, html_option, json_option, print_json, print_
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
-from salon.fuse.fuse import fuse_study
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.report import fuse_page
-from salon.fuse.results import FuseReport, FuseSettings, MethodPair, RaterFit, ScoreRow
-from salon.report.numbers import estimate, fixed, p_value
-from salon.store.plain_files import check_target, write_plain
-from salon.study import Study
-from salon.study.votes import SPLITS
+from salon.fuse import (
+    FuseReport,
+    FuseSettings,
+    LabelSettings,
+    MethodPair,
+    RaterFit,
+    ScoreRow,
+    fuse_page,
+    fuse_study,
+    make_labels,
+)
+from salon.report import estimate, p_value
+from salon.report.numbers import fixed
+from salon.store import check_target, write_plain
+from salon.study import SPLITS, Study
 
 
 @click.command()

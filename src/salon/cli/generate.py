@@ -23,17 +23,31 @@ from salon.cli.console import (
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue, SalonError
-from salon.generate import record as results
-from salon.generate.curate import take_category_turns
-from salon.generate.gallery import StudyGallery, study_sheet, write_gallery
-from salon.generate.prompts import read_prompts
-from salon.generate.readiness import ReadySettings, check_ready
-from salon.generate.record import GenerateSettings, read_generations, read_start
-from salon.generate.registry import GENERATOR_FORMS, CallTerms, house_help, make_generators
-from salon.generate.run import GenerationCallback, Matrix, generate_items, judged_items, request_pictures, sort_requests
-from salon.report.page import page_target
-from salon.store.atomic_files import whole_file
-from salon.store.folder import is_study, open_study
+from salon.generate import (
+    GENERATOR_FORMS,
+    CallTerms,
+    GenerateSettings,
+    GenerationCallback,
+    Matrix,
+    ReadySettings,
+    StudyGallery,
+    check_ready,
+    generate_items,
+    house_help,
+    judged_items,
+    make_generators,
+    read_generations,
+    read_prompts,
+    read_start,
+    record as results,
+    request_pictures,
+    sort_requests,
+    study_sheet,
+    take_category_turns,
+    write_gallery,
+)
+from salon.report import page_target
+from salon.store import is_study, open_study, whole_file
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""

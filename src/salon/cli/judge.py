@@ -12,24 +12,42 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from salon.calls.store import CallStore
+from salon.calls import CallStore
 from salon.cli.console import Cell, json_option, print_json, print_table, progress_bar, say
 from salon.cli.judge_options import batch_options, build_judge_plan, question_options, routed_points
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.errors import BadValue, SalonError, shorten
-from salon.judge import canary
-from salon.judge.folder import SettledPoint, judge_folder, read_point_answers, settle_points
-from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
-from salon.judge.plan import JudgePlan
-from salon.judge.registry import JudgeSpec, calls_file, check_budget, endpoint_vlm, open_judge
-from salon.judge.run import JudgeCallback, JudgeProgress, check_may_replace, readable_by, run_plan
-from salon.judge.verdicts import UnreadLimits, VerdictReader, expected_form
-from salon.judge.vlm import NoReply, Sight, Vlm
-from salon.report.numbers import MISSING
-from salon.store.folder import local_path
-from salon.store.plain_files import check_target, read_routes, write_plain
+from salon.judge import (
+    JudgeCallback,
+    JudgePlan,
+    JudgeProgress,
+    JudgeSpec,
+    NoReply,
+    OpenAIChat,
+    SettledPoint,
+    Sight,
+    UnreadLimits,
+    VerdictReader,
+    Vlm,
+    calls_file,
+    canary,
+    check_budget,
+    check_may_replace,
+    endpoint_vlm,
+    expected_form,
+    judge_folder,
+    open_judge,
+    read_batch,
+    read_point_answers,
+    readable_by,
+    run_plan,
+    settle_points,
+    write_batch,
+)
+from salon.report import MISSING
+from salon.store import check_target, local_path, read_routes, write_plain
 
 JUDGE_COMMANDS = {
     "batch": ("salon.cli.judge:batch", "Batch files: half the price for a day's patience."),

@@ -11,15 +11,19 @@ import click
 from salon.cli.console import say, spinner
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import read_study_argument
-from salon.judge.messages import Templates
-from salon.judge.model_scorers import RaterSettings
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.protocol import JudgeSettings, read_pairs, ticked_points
-from salon.judge.registry import WAYS, JudgeSpec
-from salon.store.folder import local_path
-from salon.store.plain_files import read_points, read_routes
-from salon.study import Study
-from salon.study.answers import Point, points_for
+from salon.judge import (
+    WAYS,
+    JudgePlan,
+    JudgeSettings,
+    JudgeSpec,
+    RaterSettings,
+    Templates,
+    plan_run,
+    read_pairs,
+    ticked_points,
+)
+from salon.store import local_path, read_points, read_routes
+from salon.study import Point, Study, points_for
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _QUESTION_FILES = (

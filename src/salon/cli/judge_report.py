@@ -13,11 +13,8 @@ from salon.cli.evaluation import print_evaluation
 from salon.cli.judge_options import routed_points
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import read_study_argument
-from salon.evaluate.checklists import Routing
-from salon.evaluate.judges import report_judges
-from salon.evaluate.page import page_with_pictures
-from salon.evaluate.results import ReportSettings
-from salon.store.plain_files import read_routes
+from salon.evaluate import ReportSettings, Routing, page_with_pictures, report_judges
+from salon.store import read_routes
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 

@@ -10,12 +10,11 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.conformance import check_plugin
 from salon.errors import BadValue
-from salon.fuse.results import Method
-from salon.generate.registry import builtin_generators
-from salon.judge.scorers.registry import builtin_scorers
-from salon.store.formats import KINDS
-from salon.study.nouns import Noun
-from salon.study.plugins import GROUPS, find_plugin, installed_plugins, is_python_word
+from salon.fuse import Method
+from salon.generate import builtin_generators
+from salon.judge import builtin_scorers
+from salon.store import KINDS
+from salon.study import GROUPS, Noun, find_plugin, installed_plugins, is_python_word
 
 
 @click.group()

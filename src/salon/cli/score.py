@@ -12,21 +12,29 @@ from salon.cli.console import json_option, print_json, print_table, printable, p
 from salon.cli.judge_options import OnForecast, forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import InputError
-from salon.judge.model_scorers import RaterSettings, UntrainedScorer, expand_raters, scorer_names, split_rater
-from salon.judge.picture_scores import DistributedScorer, PictureSource, open_pictures, score_pictures
-from salon.judge.scorers.registry import make_scorer, scorer_lines
-from salon.judge.scoring import (
+from salon.judge import (
     SCORES_FOLDER,
+    DistributedScorer,
+    PictureSource,
+    RaterSettings,
     ScoreRun,
     ScoreSettings,
+    UntrainedScorer,
+    expand_raters,
     items_with_pictures,
+    make_scorer,
+    open_pictures,
     read_scores,
+    score_pictures,
     score_study,
+    scorer_lines,
+    scorer_names,
     scores_file,
+    split_rater,
 )
-from salon.models.cache import ResultCache
+from salon.models import ResultCache
 from salon.report.numbers import fixed
-from salon.store.folder import is_study, local_path, open_study
+from salon.store import is_study, local_path, open_study
 from salon.study import Item, Prompt, Scorer
 
 _MOST_PRINTED = 20

@@ -17,28 +17,32 @@ from salon.cli.console import (
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
-from salon.generate.curate import TYPED_PROMPT, read_prompt_argument
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import CallTerms, make_generators
-from salon.judge.picture_scores import open_pictures, text_prompt
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, fixed
-from salon.select.best import BestReport, PickSettings, PromptPick
-from salon.select.best_of import (
+from salon.generate import TYPED_PROMPT, CallTerms, GenerateSettings, make_generators, read_prompt_argument
+from salon.judge import ScoreSettings, open_pictures, text_prompt
+from salon.report import MISSING
+from salon.report.numbers import fixed
+from salon.select import (
     BEST_FOLDER,
+    BestReport,
     BestSettings,
+    Explore,
+    PickSettings,
+    PromptPick,
+    StepCallback,
     best_of_pictures,
     best_of_study,
     draw_and_pick,
+    list_scorers,
     picks_table,
+    read_reference,
+    reference_from_scores,
+    route_prompts,
     scores_beside,
+    study_scores,
     write_best,
+    write_sealed,
 )
-from salon.select.route import Explore, route_prompts
-from salon.select.scores import StepCallback, list_scorers, reference_from_scores, study_scores
-from salon.select.weights import read_reference, write_sealed
-from salon.store.folder import is_study, local_path, open_study
-from salon.store.plain_files import check_target, write_plain
+from salon.store import check_target, is_study, local_path, open_study, write_plain
 
 _MOST_PROMPTS = 20
 _LONGEST = 40

@@ -24,45 +24,49 @@ from salon.cli.console import (
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.errors import BadFile, InputError
-from salon.generate.prompts import read_prompts
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, fixed
-from salon.select.gate import Gate, GateRow, GateSettings, read_gate
-from salon.select.gate_run import (
+from salon.generate import read_prompts
+from salon.judge import ScoreSettings
+from salon.report import MISSING
+from salon.report.numbers import fixed
+from salon.select import (
+    PAIR_FORMATS,
     SIMULATED_GATE,
+    AgreementDrift,
+    CriterionDrift,
+    DriftSettings,
+    Explore,
+    Gate,
+    GateRow,
     GateRun,
+    GateSettings,
+    PairCandidate,
+    PreferencePairSettings,
+    Routes,
+    StepCallback,
+    apply_feedback,
+    choose_routes,
+    feedback_study,
     flag_criterion,
+    fused_candidates,
     gate_for_study,
     gate_page,
     page_beside,
     pass_gate,
-)
-from salon.select.pair_export import (
-    PAIR_FORMATS,
-    fused_candidates,
-    scorer_candidates,
-    vote_candidates,
-    write_pairs,
-)
-from salon.select.pairs import PairCandidate, PreferencePairSettings
-from salon.select.route import Explore, Routes, apply_feedback, choose_routes, read_feedback
-from salon.select.route_sources import read_any_routes, study_routes
-from salon.select.scores import StepCallback
-from salon.select.service.drift import (
-    AgreementDrift,
-    CriterionDrift,
-    DriftSettings,
+    read_any_routes,
     read_drift_reference,
+    read_feedback,
+    read_gate,
+    save_feedback,
+    scorer_candidates,
+    study_routes,
+    vote_candidates,
     watch_log,
     write_drift_reference,
+    write_pairs,
+    write_sealed,
 )
-from salon.select.service.feedback_study import feedback_study, save_feedback
-from salon.select.weights import write_sealed
-from salon.stats.agreement import wilson
-from salon.stats.result import Estimate
-from salon.store.atomic_files import wait_turn
-from salon.store.folder import local_path, open_study
-from salon.store.plain_files import check_target, write_plain
+from salon.stats import Estimate, wilson
+from salon.store import check_target, local_path, open_study, wait_turn, write_plain
 from salon.study import Study
 
 

@@ -18,12 +18,10 @@ from salon.cli.console import (
     write_page,
 )
 from salon.cli.options import options_from, settings_from
-from salon.report.numbers import MISSING, fixed
-from salon.select.explain import RaterOpinion
-from salon.select.explain_picture import ExplainSettings, explain, open_judged_study
-from salon.select.explain_report import explain_page
-from salon.select.weights import read_reference
-from salon.store.folder import open_study
+from salon.report import MISSING
+from salon.report.numbers import fixed
+from salon.select import ExplainSettings, RaterOpinion, explain, explain_page, open_judged_study, read_reference
+from salon.store import open_study
 from salon.study import Prompt
 
 _PATH = click.Path(path_type=Path)

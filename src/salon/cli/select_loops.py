@@ -21,24 +21,28 @@ from salon.cli.console import (
 )
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.collect.simulate.designers import TRUTH, TrueQuality
-from salon.generate.curate import read_prompt_argument
-from salon.generate.registry import CallTerms, make_generator, make_generators
-from salon.judge.registry import JudgeSpec
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import p_value, with_interval
-from salon.select.best_of import BestSettings
-from salon.select.cohp import CohpReport, CohpSettings
-from salon.select.cohp_report import cohp_page
-from salon.select.cohp_run import COHP_FOLDER, chain_study
-from salon.select.refine import REFINE_FOLDER, RefineSettings
-from salon.select.refine_report import refine_page
-from salon.select.refine_run import refine_study
-from salon.select.refine_scores import PointsBy, open_answering_vlm, open_diagnosing_vlm
-from salon.select.scores import list_scorers
-from salon.select.weights import read_reference
-from salon.store.plain_files import read_points
+from salon.collect import TRUTH, TrueQuality
+from salon.generate import CallTerms, make_generator, make_generators, read_prompt_argument
+from salon.judge import JudgeSpec, ScoreSettings, make_scorer
+from salon.report import p_value, with_interval
+from salon.select import (
+    COHP_FOLDER,
+    REFINE_FOLDER,
+    BestSettings,
+    CohpReport,
+    CohpSettings,
+    PointsBy,
+    RefineSettings,
+    chain_study,
+    cohp_page,
+    list_scorers,
+    open_answering_vlm,
+    open_diagnosing_vlm,
+    read_reference,
+    refine_page,
+    refine_study,
+)
+from salon.store import read_points
 
 PAGE = "index.html"
 

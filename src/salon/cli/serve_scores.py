@@ -15,14 +15,21 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge.scoring import ScoreSettings
-from salon.select.explain_picture import Neighborhood, open_neighborhood
-from salon.select.gate import Gate, read_gate
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import WatchedLog, read_drift_reference
-from salon.select.service.model import LoadOrder, ScoringModel
-from salon.select.service.service import ScoringService, ServiceSettings
-from salon.select.weights import read_reference
+from salon.judge import ScoreSettings
+from salon.select import (
+    DecisionSettings,
+    Gate,
+    LoadOrder,
+    Neighborhood,
+    ScoringModel,
+    ScoringService,
+    ServiceSettings,
+    WatchedLog,
+    open_neighborhood,
+    read_drift_reference,
+    read_gate,
+    read_reference,
+)
 from salon.web.scoring.access import (
     SCOPES,
     ScoringSettings,

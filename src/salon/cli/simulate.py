@@ -12,10 +12,12 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, print_json, print_table, result_console, say, spinner
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
-from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study
-from salon.collect.simulate.studies import (
+from salon.collect import (
+    DesignerSettings,
     Planted,
     SimulateSettings,
+    designers_planted,
+    designers_study,
     planted,
     ppaint_like_planted,
     ppaint_like_study,
@@ -24,7 +26,7 @@ from salon.collect.simulate.studies import (
     taste_like_truth,
 )
 from salon.errors import BadFile, BadValue
-from salon.store.folder import is_study, save_study
+from salon.store import is_study, save_study
 from salon.study import Study
 
 PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")

@@ -16,8 +16,7 @@ from salon.cli.options import trusted_proxy_option
 from salon.errors import BadFile, BadValue
 
 if TYPE_CHECKING:
-    from salon.collect.studio.removal import RaterData
-    from salon.collect.studio.studio import Studio
+    from salon.collect import RaterData, Studio
     from salon.web.settings import WebSettings
 
 study_argument = click.argument("study", type=click.Path(path_type=Path))
@@ -94,11 +93,11 @@ def serve(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
     if criteria:
-        from salon.collect.studio.setup import choose_criteria
+        from salon.collect import choose_criteria
 
         choose_criteria(folder, criteria)
     if minutes is not None:
-        from salon.collect.studio.setup import write_settings_for
+        from salon.collect import write_settings_for
 
         write_settings_for(folder, minutes)
     if only_check:
@@ -127,8 +126,8 @@ def serve(
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     """`place`, or the study made of the pictures in it."""
-    from salon.generate.folder import files_below
-    from salon.store.folder import is_study
+    from salon.generate import files_below
+    from salon.store import is_study
 
     if is_study(place) or not place.is_dir() or not files_below(place)[0]:
         return place
@@ -145,8 +144,8 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
-    from salon.collect.studio.setup import open_studio
-    from salon.store.atomic_files import held
+    from salon.collect import open_studio
+    from salon.store import held
     from salon.web.app import create_app
     from salon.web.server import listen, serve_app
     from salon.web.settings import owner_token, write_address
@@ -171,8 +170,7 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     else:
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
-    from salon.collect.plan import workloads
-    from salon.collect.studio.setup import describe_questions
+    from salon.collect import describe_questions, workloads
 
     for line in describe_questions(studio.folder, studio.settings, studio.criteria.values()):
         say(f"  {line}")
@@ -204,8 +202,8 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
       salon invite posters --count 5
       salon invite posters --cohort designers --count 5
     """
-    from salon.collect.studio.setup import open_studio
-    from salon.store.folder import DATABASE, written_inside
+    from salon.collect import open_studio
+    from salon.store import DATABASE, written_inside
     from salon.web.settings import WebSettings, check_web_settings, read_address
 
     folder = _folder(study)
@@ -241,7 +239,7 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     \b
       salon status posters
     """
-    from salon.collect.studio.setup import open_studio
+    from salon.collect import open_studio
 
     with open_studio(_folder(study), db, create=False) as studio:
         progress = studio.progress()
@@ -283,8 +281,8 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
     \b
       salon backup posters posters-monday.db
     """
-    from salon.collect.studio.setup import database_file
-    from salon.store.database import open_database
+    from salon.collect import database_file
+    from salon.store import open_database
 
     folder = _folder(study)
     with open_database(db or database_file(folder)) as database:
@@ -311,10 +309,8 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
-    from salon.collect.studio.setup import database_file
-    from salon.store.database import open_database
-    from salon.store.database import restore as put_back
-    from salon.store.folder import DATABASE, written_inside
+    from salon.collect import database_file
+    from salon.store import DATABASE, open_database, restore as put_back, written_inside
 
     folder = _folder(study)
     with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
@@ -329,7 +325,7 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
 
 
 def _folder(study: Path) -> Path:
-    from salon.store.folder import is_study
+    from salon.store import is_study
 
     if not is_study(study):
         raise BadFile(
@@ -365,8 +361,8 @@ def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
       salon erase posters --rater designers-7
       salon erase posters --rater designers-7 --yes --json
     """
-    from salon.collect.studio.removal import erase_rater, find_rater_data
-    from salon.store.folder import local_path
+    from salon.collect import erase_rater, find_rater_data
+    from salon.store import local_path
 
     folder = local_path(study)
     holding = find_rater_data(folder, rater)

@@ -14,17 +14,30 @@ from salon.cli.console import count, json_option, print_json, print_table, print
 from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.generate.import_pictures import ImportedPictures, import_pictures, read_layout
-from salon.generate.record import GenerationProgress
-from salon.store.field_files import FIELD_FILES, FieldExport, export_field
-from salon.store.folder import EXPORTS, default_name, export_study, is_study, open_place, save_study
-from salon.store.formats import KINDS, Columns, ImportOptions, Policies, import_files, plugin_formats
-from salon.store.plain_files import check_target, write_plain
-from salon.study import Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
-from salon.study.study import CompareWithin
+from salon.generate import GenerationProgress, ImportedPictures, import_pictures, read_layout
+from salon.store import (
+    EXPORTS,
+    FIELD_FILES,
+    KINDS,
+    Columns,
+    FieldExport,
+    ImportOptions,
+    Policies,
+    check_target,
+    default_name,
+    export_field,
+    export_study,
+    import_files,
+    is_study,
+    open_place,
+    plugin_formats,
+    save_study,
+    write_plain,
+)
+from salon.study import CompareWithin, Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
 
 if TYPE_CHECKING:
-    from salon.fuse.derived_rankings import DerivedRankings
+    from salon.fuse import DerivedRankings
 
 DERIVED = "rankings"
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")

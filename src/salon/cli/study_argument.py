@@ -8,9 +8,16 @@ from pathlib import Path
 import click
 
 from salon.cli.console import say
-from salon.store.folder import is_address, open_place, studio_file
-from salon.store.formats import ImportOptions, Policies, import_files, recognize
-from salon.store.formats.column_mapping import COLUMNS_GUESSED
+from salon.store import (
+    COLUMNS_GUESSED,
+    ImportOptions,
+    Policies,
+    import_files,
+    is_address,
+    open_place,
+    recognize,
+    studio_file,
+)
 from salon.store.formats.source import LEFT_OUT
 from salon.study import Study
 

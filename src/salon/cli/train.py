@@ -13,15 +13,16 @@ from pydantic import BaseModel, create_model
 from salon.cli.console import Cell, count, json_option, print_json, print_table, progress_bar, say, spinner
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
-from salon.engine.work import EngineSettings
-from salon.evaluate.pair_results import validation_warnings
-from salon.report.numbers import fixed, with_interval
-from salon.store.folder import local_path, open_study
-from salon.train.settings import GRID, CompareSettings, HeadSettings, SweepSettings
+from salon.engine import EngineSettings
+from salon.evaluate import validation_warnings
+from salon.report import with_interval
+from salon.report.numbers import fixed
+from salon.store import local_path, open_study
+from salon.train import GRID, CompareSettings, HeadSettings, SweepSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.validation import HeadFigures
-    from salon.train.head_loop import Epoch
+    from salon.evaluate import HeadFigures
+    from salon.train import Epoch
 
 TRAIN_COMMANDS = {
     "sweep": ("salon.cli.train:sweep", "Try settings of heads, and choose by validation."),

@@ -14,8 +14,9 @@ from salon.cli.console import json_option, print_json, print_table, progress_bar
 from salon.cli.options import options_from, settings_from
 from salon.cli.train import figure_rows, print_notes
 from salon.errors import BadFile, BadValue
-from salon.store.formats.training_pairs import READERS, TrainingPairSettings, write_pairs
-from salon.train.settings import Command, RewardSettings, find_recipe
+from salon.store import TrainingPairSettings, write_pairs
+from salon.store.formats.training_pairs import READERS
+from salon.train import Command, RewardSettings, find_recipe
 
 if TYPE_CHECKING:
     pass
@@ -67,18 +68,17 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a training of this `kind`, reward or distill, needs."""
     from salon.train import memory_plan as planning  # torch comes with it
-    from salon.train import memory_plan as there
 
-    memory, tokens = memory_flag_bytes(flags["memory"]) or there.gpu_memory(), flags["text_tokens"]
+    memory, tokens = memory_flag_bytes(flags["memory"]) or planning.gpu_memory(), flags["text_tokens"]
     shard = flags["shard"]
     plan = getattr(planning, f"plan_{kind}")(
-        source, settings, gpus=flags["gpus"], shard=there.launched_shard(settings) if shard == "auto" else shard,
+        source, settings, gpus=flags["gpus"], shard=planning.launched_shard(settings) if shard == "auto" else shard,
         memory=memory, **({"text_tokens": tokens} if tokens else {}),
     )  # fmt: skip
     if as_json:
         print_json(plan)
     else:
-        from salon.train.memory_plan import words
+        from salon.train import words
 
         say(plan.headline, bold=True)
         say(
@@ -103,7 +103,7 @@ def memory_flag_bytes(text: str | None) -> int | None:
     """Bytes of --memory, where it is given."""
     if text is None:
         return None
-    from salon.train.memory_plan import parse_memory
+    from salon.train import parse_memory
 
     return int(parse_memory(text))
 
@@ -180,7 +180,7 @@ def reward(
         return
     source, output = require(source, "SOURCE"), require(output, "--output")
     words = None if instruction is None else _read_instruction(instruction)
-    from salon.train import train_reward as training  # torch comes with it
+    from salon.train import reward_training as training  # torch comes with it
 
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.train_reward(

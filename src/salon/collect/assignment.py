@@ -422,21 +422,16 @@ def _next_in_runs(plan: StudioPlan, state: AssignmentState) -> NextStep:
         question = planted or _ordinary(run, state, history)
         if question is None:
             continue
-        until = _rest_end(plan, run, state)
+        earlier = set()
+        for earlier_run in plan.runs[state.cohort]:
+            if earlier_run.phase.id == run.phase.id:
+                break
+            earlier.add(earlier_run.phase.id)
+        ended = [task.answered or 0 for task in state.history if task.question.phase in earlier]
+        until = max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
         return Rest(until, run.phase.id) if until > state.now else question
     ordinary = sum(question.why == "ordinary" for history in histories for question in history)
     return NoMoreQuestions("done" if ordinary >= sum(_quota(run, state.number) for run in runs) else "enough answers")
-
-
-def _rest_end(plan: StudioPlan, run: PhaseRun, state: AssignmentState) -> int:
-    """When the rest before `run` is over; it counts from the last answer to an earlier phase."""
-    earlier = set()
-    for earlier_run in plan.runs[state.cohort]:
-        if earlier_run.phase.id == run.phase.id:
-            break
-        earlier.add(earlier_run.phase.id)
-    ended = [task.answered or 0 for task in state.history if task.question.phase in earlier]
-    return max(ended, default=0) + int(run.phase.rest_hours * HOUR_MS) if ended else 0
 
 
 def _quota(run: PhaseRun, number: int) -> int:

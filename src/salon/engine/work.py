@@ -27,8 +27,8 @@ from pydantic import Field
 
 from salon.engine.processes import WorkerDied, map_processes
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import put_file
-from salon.study.nouns import Noun
+from salon.store import put_file
+from salon.study import Noun
 
 Row = dict[str, Any]
 

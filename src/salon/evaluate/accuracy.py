@@ -33,21 +33,31 @@ from salon.evaluate.pair_results import (
 )
 from salon.evaluate.people import Bools, Ints, TestPairs
 from salon.evaluate.results import EvaluateSettings, ReportSettings
-from salon.stats.ceilings import Ceilings, accuracy_warnings, bucket_ceilings, ceilings
-from salon.stats.intervals import BOTH_SIDES, Resampling, bootstrap_totals, paired_difference
-from salon.stats.judge_accuracy import (
+from salon.stats import (
+    BOTH_SIDES,
     UNREAD,
+    Ceilings,
+    Estimate,
+    GeneratorRanks,
     JudgeAccuracy,
+    Resampling,
     accuracy_difference,
+    accuracy_warnings,
+    bootstrap_totals,
+    bucket_ceilings,
+    ceilings,
+    generator_ranks,
+    holm,
     identity_gap,
     judge_accuracy,
+    kendall,
     kind_table,
     match_rate,
+    pair_calibration,
+    paired_difference,
+    self_agreement,
+    wording_spread,
 )
-from salon.stats.judge_quality import pair_calibration, self_agreement, wording_spread
-from salon.stats.rank_agreement import GeneratorRanks, generator_ranks, kendall
-from salon.stats.result import Estimate
-from salon.stats.signal_tests import holm
 
 Settings = ReportSettings | EvaluateSettings
 MOST_SPLITS = 8

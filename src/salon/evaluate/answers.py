@@ -22,11 +22,9 @@ from salon.errors import BadFile, BadValue, UnknownReference
 from salon.evaluate.leaks import Leaks
 from salon.evaluate.pair_results import JudgeKind
 from salon.evaluate.people import Bools, Ints, ItemOrder, TestPairs, is_person
-from salon.judge.scorers.registry import TableScorer
-from salon.judge.scoring import SCORES_FOLDER
-from salon.stats.judge_accuracy import AGAINST, TIE, UNREAD, WITH, pair_kinds, pair_scores
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
+from salon.judge import SCORES_FOLDER, TableScorer
+from salon.stats import AGAINST, TIE, UNREAD, WITH, pair_kinds, pair_scores
+from salon.study import ScorerCard, Study
 
 Floats = NDArray[np.float64]
 OUTCOMES = {"a": 0, "b": 1, "tie": 2, "both_bad": 2}

@@ -37,23 +37,24 @@ from salon.evaluate.results import (
     TickSplit,
     WorstTick,
 )
-from salon.stats.intervals import Resampling
-from salon.stats.judge_accuracy import (
+from salon.stats import (
     NO,
+    TICK_ODDS,
     UNREAD_TICK,
     YES,
+    Estimate,
+    Resampling,
+    TickCeilings,
+    leak_warnings,
     match_rate,
+    self_agreement,
     tick_accuracy,
+    tick_ceilings,
     tick_difference,
     tick_identity_gap,
     tick_table,
 )
-from salon.stats.judge_quality import self_agreement
-from salon.stats.result import Estimate
-from salon.stats.tick_ceilings import TICK_ODDS, TickCeilings, tick_ceilings
-from salon.stats.vote_laws import leak_warnings
-from salon.study import Study
-from salon.study.answers import Point, Route, Rule, agreed, find_route, majority_of_samples
+from salon.study import Point, Route, Rule, Study, agreed, find_route, majority_of_samples
 
 Tick = tuple[str, str, str]
 """(criterion, item, point)"""

@@ -29,13 +29,17 @@ from salon.evaluate.answers import ItemValues, PairAnswers, PairJudge, PairVerdi
 from salon.evaluate.pair_results import CHANCE, BandFigures, FigureCorrelation, JudgeFigures, UsageFigures, WorstCase
 from salon.evaluate.people import Ints, ItemOrder, TestPairs, is_person
 from salon.evaluate.results import FlagJudge, FlagPanel, ReportSettings
-from salon.stats.alpha import alpha_bootstrap
-from salon.stats.intervals import Resampling
-from salon.stats.judge_accuracy import match_rate
-from salon.stats.judge_quality import band, separation
-from salon.stats.rank_agreement import method_agreement, spearman_p
-from salon.stats.result import Estimate
-from salon.store.pictures import is_inside, picture_url
+from salon.stats import (
+    Estimate,
+    Resampling,
+    alpha_bootstrap,
+    band,
+    match_rate,
+    method_agreement,
+    separation,
+    spearman_p,
+)
+from salon.store import is_inside, picture_url
 from salon.study import Criterion, Study
 
 BY_TIER = "items of the high tier against items of the low tier"

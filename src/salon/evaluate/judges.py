@@ -11,8 +11,7 @@ from typing import Any, Literal, TypeVar
 
 import pyarrow as pa
 
-from salon.check.check import check_study
-from salon.check.results import CheckSettings
+from salon.check import CheckSettings, check_study
 from salon.errors import StatsError, TooFew, UnknownReference
 from salon.evaluate.accuracy import PairCeilings, drawing, judge_agreement, macro_difference, panel_figures
 from salon.evaluate.answers import ItemValues, PairJudge, rater_judges, score_files, score_judge, verdict_judge
@@ -21,9 +20,9 @@ from salon.evaluate.judge_figures import COMPARED, figure_correlation, flag_pane
 from salon.evaluate.pair_results import JudgeFigures, PanelFigures
 from salon.evaluate.people import ItemOrder, TestPairs, people_only, study_pairs
 from salon.evaluate.results import Evaluation, ReportSettings, TickJudgeFigures, TickReport
-from salon.judge.folder import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
-from salon.report.words import first_names
-from salon.stats.result import Estimate
+from salon.judge import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
+from salon.report import first_names
+from salon.stats import Estimate
 from salon.study import Signature, Study
 
 NamedJudge = TypeVar("NamedJudge", PairJudge, TickJudge)

@@ -21,12 +21,11 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from salon.engine.processes import cores
+from salon.engine import cores
 from salon.errors import BadFile
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import whole_file
-from salon.store.near_pictures import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key
-from salon.study.nouns import normalize_text
+from salon.models import ResultCache
+from salon.store import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key, whole_file
+from salon.study import normalize_text
 
 FILE = "guard.parquet"
 COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])

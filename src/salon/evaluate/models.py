@@ -51,14 +51,10 @@ from salon.evaluate.pair_results import (
 )
 from salon.evaluate.people import Bools, Ints, TestPairs, make_test_pairs, people_only
 from salon.evaluate.results import EvaluateSettings, Evaluation
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.models.cards import AnyCard, PreferenceModel
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoders import Encoder, Vectors
-from salon.report.words import first_names
-from salon.store.folder import local_path, open_study
-from salon.store.near_pictures import PictureKey
-from salon.store.pictures import read_picture
+from salon.fuse import LabelSettings, make_labels
+from salon.models import AnyCard, Encoder, PreferenceModel, Vectors, encode_pictures, encode_texts
+from salon.report import first_names
+from salon.store import PictureKey, local_path, open_study, read_picture
 from salon.study import Prompt, Signature, Study
 
 Progress = Callable[[str], None]

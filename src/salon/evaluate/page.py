@@ -35,6 +35,7 @@ from salon.evaluate.sections import (
 )
 from salon.evaluate.tables import Names, headline, judge_names
 from salon.report import (
+    SIMULATED,
     Badge,
     Block,
     Card,
@@ -44,24 +45,22 @@ from salon.report import (
     Section,
     VerdictLine,
     Verdicts,
-    estimate_value,
-    located,
-)
-from salon.report.filmstrip import film_grid, picture_or_note
-from salon.report.svg import element
-from salon.report.words import (
-    SIMULATED,
     brief,
     count_noun,
-    fixed,
+    element,
+    estimate_value,
+    film_grid,
     join_names,
     law_range,
     law_range_note,
     level_words,
+    located,
     one_way,
+    picture_or_note,
     sentence,
 )
-from salon.stats.result import Estimate
+from salon.report.words import fixed
+from salon.stats import Estimate
 from salon.study import Study
 
 LEAK = (

@@ -12,14 +12,12 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate
-from salon.study.nouns import Format, Noun
+from salon.stats import Estimate
+from salon.study import Format, Noun
 
 if TYPE_CHECKING:
     from salon.evaluate.validation import HeadFigures
-    from salon.stats.ceilings import Ceilings
-    from salon.stats.judge_accuracy import Accuracy
-    from salon.stats.tick_ceilings import TickCeilings
+    from salon.stats import Accuracy, Ceilings, TickCeilings
 
 Rate = Annotated[Estimate, Format("estimate", 3)]
 MaybeRate = Annotated[Estimate | None, Format("estimate", 3)]

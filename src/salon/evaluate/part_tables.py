@@ -42,18 +42,22 @@ from salon.evaluate.results import (
     TickReport,
 )
 from salon.evaluate.tables import JUDGE, MOST, QUOTED, Names, Part, at_level, judge_cell, make_table, split_cell
-from salon.report import Badge, Cell, Column, Table, numbers
-from salon.report.words import (
+from salon.report import (
     LONGEST_NAME,
+    Badge,
+    Cell,
+    Column,
+    Table,
     brief,
     count_noun,
-    fixed,
     join_names,
     number_repeats,
+    numbers,
     one_way,
 )
-from salon.stats.result import Estimate
-from salon.store.data_card import escape_md
+from salon.report.words import fixed
+from salon.stats import Estimate
+from salon.store import escape_md
 
 MOST_POINTS, MOST_COLUMNS = 40, 6
 TICK_ACCURACY = ("accuracy", "parsed_only", "constant", "gain", "balanced", "kappa", "unread")

@@ -17,9 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadColumns, DesignError, TooFew
-from salon.study import Study
-from salon.study.tables import JUDGMENTS
-from salon.study.votes import BOTH_BAD, TIE, pair_votes, study_votes
+from salon.study import BOTH_BAD, JUDGMENTS, TIE, Study, pair_votes, study_votes
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

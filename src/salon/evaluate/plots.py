@@ -9,9 +9,7 @@ import numpy as np
 from markupsafe import Markup
 
 from salon.evaluate.pair_results import BinFigures
-from salon.report import numbers
-from salon.report.charts.curves import names_beside
-from salon.report.svg import (
+from salon.report import (
     LINE,
     LinearScale,
     Rows,
@@ -20,6 +18,9 @@ from salon.report.svg import (
     element,
     group,
     line,
+    names_beside,
+    number_marks,
+    numbers,
     redrawable,
     spread,
     text,
@@ -28,7 +29,6 @@ from salon.report.svg import (
     y_grid,
     y_ticks_width,
 )
-from salon.report.values import number_marks
 
 # -- bias against perception -------------------------------------------------------------------------------------------
 

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
-from salon.store.parquet_table import arrow_file
-from salon.study.nouns import Noun
+from salon.store import arrow_file, present_folder, read_json, whole_file, whole_folder, write_json
+from salon.study import Noun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

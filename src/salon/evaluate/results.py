@@ -28,12 +28,11 @@ from salon.evaluate.pair_results import (
     SeedSpread,
     UsageFigures,
 )
-from salon.stats.result import Estimate
-from salon.study.nouns import Format, Noun, Signature
-from salon.study.study import CompareWithin
+from salon.stats import Estimate
+from salon.study import CompareWithin, Format, Noun, Signature
 
 if TYPE_CHECKING:
-    from salon.stats.judge_accuracy import TickRates
+    from salon.stats import TickRates
 
 FORMAT: Final = "salon.evaluation/1"
 TickKind = Literal["checklist", "rater"]

@@ -19,35 +19,31 @@ from salon.errors import BadFile, BadValue, TooFew, UnknownReference
 from salon.evaluate.people import people_only
 from salon.evaluate.pseudo_scores import read_pseudo_scores
 from salon.evaluate.scores import Floats, Prediction, ScoreFrame, Target
-from salon.fuse.fuse import fuse_study
-from salon.fuse.results import ANCHORED, RATED
-from salon.judge.model_scorers import (
+from salon.fuse import ANCHORED, RATED, fuse_study
+from salon.judge import (
     MARK,
-    RaterSettings,
-    UntrainedScorer,
-    expand_raters,
-    model_folder,
-    scorer_names,
-    split_rater,
-)
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import (
     SCORES_FOLDER,
     PictureScore,
+    RaterSettings,
     ScoreSettings,
+    UntrainedScorer,
     cached_scores,
+    expand_raters,
     items_with_pictures,
     list_scores,
+    make_scorer,
+    model_folder,
     read_score_run,
     read_scores,
     score_study,
+    scorer_names,
     scores_file,
+    split_rater,
 )
-from salon.models.cache import ResultCache
-from salon.report.words import number_repeats
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Study
-from salon.study.interfaces import ScorerCard
+from salon.models import ResultCache
+from salon.report import number_repeats
+from salon.store import read_plain
+from salon.study import Item, Prompt, ScorerCard, Study
 
 TRAINED = ("one-pass", "trained-")
 """How the signatures of trained models begin."""

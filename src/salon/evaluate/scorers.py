@@ -39,12 +39,10 @@ from salon.evaluate.scores import (
     signature_of,
     target_figures,
 )
-from salon.judge.model_scorers import UNREAD_POLICY, UNTRAINED, RaterSettings, is_untrained_vlm
-from salon.models.cards import OnePassCard, read_card
-from salon.store.folder import local_path, open_study
-from salon.store.near_pictures import PictureKey
-from salon.study import Study
-from salon.study.study import CompareWithin
+from salon.judge import UNREAD_POLICY, UNTRAINED, RaterSettings, is_untrained_vlm
+from salon.models import OnePassCard, read_card
+from salon.store import PictureKey, local_path, open_study
+from salon.study import CompareWithin, Study
 
 Progress = Callable[[str], None]
 MISSING_WORDS = {

@@ -33,11 +33,8 @@ from salon.evaluate.results import (
     ScorerGroup,
     TargetFigures,
 )
-from salon.stats.intervals import BOTH_SIDES, UNBOUNDED, Ends, interval
-from salon.stats.result import Estimate
-from salon.stats.score_agreement import agreement_draws, lowest_filling
-from salon.study import Signature
-from salon.study.study import CompareWithin
+from salon.stats import BOTH_SIDES, UNBOUNDED, Ends, Estimate, agreement_draws, interval, lowest_filling
+from salon.study import CompareWithin, Signature
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

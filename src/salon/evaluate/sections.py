@@ -12,11 +12,27 @@ from salon.evaluate.part_tables import KINDS, paper_table
 from salon.evaluate.plots import BiasDot, bias_plot, reliability_plot
 from salon.evaluate.results import Evaluation, ScoreAgreement, TargetFigures, TickPanelFigures, TickReport
 from salon.evaluate.tables import Names, headline
-from salon.report import SMALL, Badge, Block, Chart, ChartRow, Column, Details, Note, Prose, Section, Table, charts
-from salon.report.blocks import Tone
-from salon.report.charts.curves import Curve
-from salon.report.words import brief, count_noun, level_words, sentence
-from salon.stats.result import Estimate
+from salon.report import (
+    SMALL,
+    Badge,
+    Block,
+    Chart,
+    ChartRow,
+    Column,
+    Curve,
+    Details,
+    Note,
+    Prose,
+    Section,
+    Table,
+    Tone,
+    brief,
+    charts,
+    count_noun,
+    level_words,
+    sentence,
+)
+from salon.stats import Estimate
 
 NOT_RANKED = (
     "Flags say what is wrong with an item, so they enter no accuracy, mean or ceiling of this report; "

@@ -38,20 +38,26 @@ from salon.evaluate.results import (
     TickAgreement,
     TickJudgeFigures,
 )
-from salon.report import Badge, Cell, Column, Table, columns_of, numbers, value
-from salon.report.blocks import Tone
-from salon.report.words import (
+from salon.report import (
+    Badge,
+    Cell,
+    Column,
+    Table,
+    Tone,
     brief,
+    columns_of,
     count_noun,
     distinct_names,
-    fixed,
     join_names,
     law_range,
     law_range_note,
     level_words,
+    numbers,
     sentence,
+    value,
 )
-from salon.stats.result import Estimate
+from salon.report.words import fixed
+from salon.stats import Estimate
 
 Names = Mapping[str, str]
 """How each judge is printed."""

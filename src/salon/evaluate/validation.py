@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import StatsError
-from salon.stats.ceilings import next_rater, vote_table
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun
+from salon.stats import SHARE, Estimate, bootstrap_totals, next_rater, vote_table
+from salon.study import Noun
 
 MISSING = "pairs without a majority are left out"
 DRAWS = 1000

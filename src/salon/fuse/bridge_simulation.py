@@ -21,8 +21,7 @@ from scipy.stats import norm, spearmanr
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints, plan_group, planned_calls
 from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
-from salon.study import Signature
-from salon.study.nouns import Noun
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 
@@ -134,7 +133,10 @@ def rehearse_bridge(
         [latent_scores(plan, scale, pool_answers(plan, answers, 0), 0.95) for answers in rounds]
         for rounds in (random, adaptive)
     ]
-    srcc = [[_srcc(latent.mean, judge.truth) for latent in latents] for latents in latents_by_way]
+    srcc = [
+        [(float(spearmanr(np.round(latent.mean, 9), judge.truth).statistic)) for latent in latents]
+        for latents in latents_by_way
+    ]
     points = tuple(
         RehearsalPoint(opponents=k + 1, calls=len(random[k]), random=srcc[0][k], adaptive=srcc[1][k])
         for k in range(len(random))
@@ -187,11 +189,6 @@ def _adaptive_rounds(judge: SimulatedJudge, settings: RehearsalSettings, pool: B
 
 def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     return np.asarray((plan.place[answers.pairs] >= 0).all(axis=1))
-
-
-def _srcc(scores: Floats, truth: Floats) -> float:
-    """Items with the same answers have the same score; the last digits of a sum are no order."""
-    return float(spearmanr(np.round(scores, 9), truth).statistic)
 
 
 def _coverage(plan: BridgePlan, latent: LatentScores, truth: Floats) -> float | None:

@@ -27,8 +27,7 @@ from scipy.stats import rankdata
 from salon.errors import DesignError
 from salon.fuse.groups import TIE, Floats, FuseGroup, Ints, study_groups
 from salon.fuse.results import FuseSettings
-from salon.stats.comparisons import PairCounts, connectivity, count_pairs
-from salon.stats.pair_fit import fit_pairs
+from salon.stats import PairCounts, connectivity, count_pairs, fit_pairs
 from salon.study import Signature, Study
 
 Equal = Literal["shared", "drawn", "leave-out"]
@@ -145,7 +144,12 @@ def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Co
     if connectivity(n, np.stack([pairs.i, pairs.j], axis=1), paths=False).components > 1:
         counts["left out: the pairs do not join the items"] += 1
         return None
-    missing, cycles = n * (n - 1) // 2 - len(pairs.i), _cyclic_triples(pairs)
+    beats = np.zeros((pairs.items, pairs.items), np.int64)
+    first, second = pairs.wins > pairs.losses, pairs.losses > pairs.wins
+    beats[pairs.i[first], pairs.j[first]] = 1
+    beats[pairs.j[second], pairs.i[second]] = 1
+    cyclic_triples = int(np.trace(beats @ beats @ beats)) // 3
+    missing, cycles = n * (n - 1) // 2 - len(pairs.i), cyclic_triples
     strength = _strengths(pairs, missing)
     rank = rankdata(-np.round(strength / ALIKE), method="min").astype(np.int64)
     shared = len(np.unique(rank)) < n
@@ -167,12 +171,3 @@ def _strengths(pairs: PairCounts, missing: int) -> Floats:
         points += np.bincount(pairs.j, pairs.losses + pairs.ties / 2, pairs.items)
         return np.asarray(points / (answers[0] * (pairs.items - 1)))
     return fit_pairs(pairs, "bradley-terry", prior=PRIOR).scores
-
-
-def _cyclic_triples(pairs: PairCounts) -> int:
-    """Triples of which each beats the next, by the majority of the rater's answers on a pair."""
-    beats = np.zeros((pairs.items, pairs.items), np.int64)
-    first, second = pairs.wins > pairs.losses, pairs.losses > pairs.wins
-    beats[pairs.i[first], pairs.j[first]] = 1
-    beats[pairs.j[second], pairs.i[second]] = 1
-    return int(np.trace(beats @ beats @ beats)) // 3

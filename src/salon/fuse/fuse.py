@@ -37,8 +37,7 @@ from salon.fuse.results import (
     MethodPair,
 )
 from salon.fuse.scores import OWN_CLUSTER, AnchoredFusion, fit_anchored, rating_scale, score_groups
-from salon.stats.crowd import CrowdPrior
-from salon.stats.rank_agreement import MethodAgreement, method_agreement
+from salon.stats import CrowdPrior, MethodAgreement, method_agreement
 from salon.study import Signature, Study
 
 FEWEST_PROMPTS = 5
@@ -216,8 +215,12 @@ def fuse_study(
     groups, left_out = _usable(all_groups, method)
     chosen = [unit.reason] if unit.reason else []
     if method == "shrunk-mean" and settings.method == "auto":
-        chosen.append(_shrinkage_note(groups))
-    left_out = [*chosen, *left_out, *_unread_notes(all_groups, method)]
+        shrinkage_note = _shrinkage_note(groups)
+        chosen.append(shrinkage_note)
+    sizes = _sizes(all_groups).items()
+    unread = [f"{size:,} {name}" for name, size in sizes if size and name not in protocols_of(method)]
+    unread_notes = [f"{method} does not read {' and '.join(unread)}"] if unread else []
+    left_out = [*chosen, *left_out, *unread_notes]
     if compare:
         _check_comparable(groups)
     cluster = _cluster(study, groups, method, settings)
@@ -357,13 +360,6 @@ def _usable(groups: Sequence[FuseGroup], method: str) -> tuple[list[FuseGroup], 
             remedy="choose a --method for the judgments there are" if silent else "compare two items or more",
         )
     return usable, notes
-
-
-def _unread_notes(groups: Sequence[FuseGroup], method: str) -> list[str]:
-    """Judgments of a kind that the method does not read."""
-    sizes = _sizes(groups).items()
-    unread = [f"{size:,} {name}" for name, size in sizes if size and name not in protocols_of(method)]
-    return [f"{method} does not read {' and '.join(unread)}"] if unread else []
 
 
 def _sizes(groups: Sequence[FuseGroup]) -> dict[str, int]:

@@ -19,8 +19,7 @@ from pathlib import Path
 from salon.errors import BadValue, DesignError
 from salon.generate.prompts import read_prompts, read_table_rows
 from salon.generate.run import judged_items
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.tables import conform, table_from_nouns
+from salon.study import Item, Prompt, Scorer, Study, conform, table_from_nouns
 
 Classifier = Callable[[Prompt], str | None]
 """Gives a prompt its category, or None where it cannot tell. Any function will do: a rule, a table, a model."""

@@ -21,18 +21,16 @@ from typing import Any
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.store.pictures import read_picture
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Signature
+from salon.store import read_picture
+from salon.study import Abilities, Ask, Failed, Made, Signature
 
 try:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # diffusers imports pipelines that torch calls outdated, and that are not used
         import torch
-        from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
-        from diffusers import __version__ as diffusers_version
+        from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image, __version__ as diffusers_version
 
-        from salon.models.weights import best_device
+        from salon.models import best_device
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("diffusers") from None
 

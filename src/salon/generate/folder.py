@@ -23,9 +23,8 @@ from pathlib import Path
 from salon.errors import BadFile, BadValue
 from salon.generate.prompts import TABLE_ENDINGS, read_table_rows
 from salon.generate.record import slug
-from salon.store.pictures import ENDINGS, is_inside, read_picture
-from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
-from salon.study.nouns import ItemSource, Noun
+from salon.store import ENDINGS, is_inside, read_picture
+from salon.study import Abilities, Ask, Failed, ItemSource, Made, Noun, Prompt, Signature
 
 PICTURES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".jfif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}

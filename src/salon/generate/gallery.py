@@ -24,12 +24,18 @@ from PIL import Image
 
 from salon.errors import UnknownReference, shorten
 from salon.generate.record import read_generations
-from salon.report.page import asset, icon, page_target, style
-from salon.report.svg import clean
-from salon.report.words import SIMULATED, brief, one_way
-from salon.store.atomic_files import held, present_folder, whole_file
-from salon.store.folder import open_study
-from salon.store.pictures import Thumb, is_inside, make_thumbs, read_picture, sweep_thumbs
+from salon.report import SIMULATED, asset, brief, clean, icon, one_way, page_target, style
+from salon.store import (
+    Thumb,
+    held,
+    is_inside,
+    make_thumbs,
+    open_study,
+    present_folder,
+    read_picture,
+    sweep_thumbs,
+    whole_file,
+)
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320
@@ -279,7 +285,8 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     remaining = iter(images)
     while pictures := list(islice(remaining, columns)):
         limit = rows[-1][0].height if rows and len(pictures) < columns else TALLEST * width / columns
-        rows.append(_fit_row(pictures, columns, width - gap, gap, limit))
+        fit_row = _fit_row(pictures, columns, width - gap, gap, limit)
+        rows.append(fit_row)
     sheet = Image.new("RGB", (width, gap + sum(row[0].height + gap for row in rows)), PAPER)
     top = gap
     for row in rows:

@@ -27,18 +27,24 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.errors import BadFile, BadValue, SalonError, shorten
-from salon.render.brief_text import asked_against, read_brief
-from salon.render.chance import Seeds, chance
-from salon.render.compose import Hand
-from salon.render.draw import draw_poster
-from salon.render.layout import DEFECTS, DefectKind, Layout
-from salon.render.paint.raster import paint_png
-from salon.render.paint.svg import write_svg
-from salon.render.poster import layout_json
-from salon.render.quality import true_quality
-from salon.store.pictures import open_header
+from salon.render import (
+    DEFECTS,
+    DefectKind,
+    Hand,
+    Layout,
+    Seeds,
+    asked_against,
+    chance,
+    draw_poster,
+    layout_json,
+    paint_png,
+    read_brief,
+    true_quality,
+    write_svg,
+)
+from salon.store import open_header
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DECISIONS: tuple[str, ...] = (

@@ -37,24 +37,27 @@ from urllib.parse import parse_qsl, quote
 
 from pydantic import Field
 
-from salon.calls.call import Call, CallAnswer, Refusal, is_secret
-from salon.calls.client import Caller, Client
-from salon.calls.service import (
+from salon.calls import (
     Budget,
+    Call,
+    CallAnswer,
+    Caller,
     CallOrder,
+    CallStore,
+    Client,
     Limits,
     Prices,
+    Refusal,
     Secret,
     Service,
     check_url,
     is_local,
+    is_secret,
     resolves_to_private,
 )
-from salon.calls.store import CallStore
 from salon.errors import BadFile, BadValue, InputError, shorten
-from salon.store.pictures import read_picture
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Noun, Signature
+from salon.store import read_picture
+from salon.study import Abilities, Ask, Failed, Made, Noun, Signature
 
 if TYPE_CHECKING:
     import httpx2

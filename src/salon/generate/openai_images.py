@@ -14,15 +14,26 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from salon.calls.call import Call, CallAnswer, Refusal, Upload
-from salon.calls.client import Caller, Client
-from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address
-from salon.calls.store import CallStore
+from salon.calls import (
+    Budget,
+    Call,
+    CallAnswer,
+    Caller,
+    CallOrder,
+    CallStore,
+    Client,
+    Limits,
+    Prices,
+    Refusal,
+    Secret,
+    Service,
+    Upload,
+    base_address,
+)
 from salon.errors import BadValue
 from salon.generate.http import decode_base64, fetch_picture, picture_failed, picture_made, why_not_a_picture
-from salon.store.pictures import MEDIA_TYPES, open_header
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Signature
+from salon.store import MEDIA_TYPES, open_header
+from salon.study import Abilities, Ask, Failed, Made, Signature
 
 if TYPE_CHECKING:
     import httpx2

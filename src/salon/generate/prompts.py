@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, DuplicateJudgment, shorten
-from salon.render.brief import CATEGORIES, Brief
-from salon.render.brief_text import brief_prompt
-from salon.store.folder import is_study, open_study
+from salon.render import CATEGORIES, Brief, brief_prompt
+from salon.store import is_study, open_study
 from salon.study import Prompt
 
 BUILT_IN = "briefs"

@@ -17,11 +17,8 @@ from pydantic import Field
 
 from salon.errors import BadFile
 from salon.generate.record import Generation, read_generations
-from salon.store.atomic_files import present_folder
-from salon.store.folder import open_study
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Item, Study
-from salon.study.nouns import Noun
+from salon.store import is_inside, open_study, present_folder, read_picture
+from salon.study import Item, Noun, Study
 
 READY_FORMAT: Final = "salon-ready-1"
 ProblemKind = Literal[

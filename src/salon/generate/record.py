@@ -20,11 +20,8 @@ from typing import IO, Final, Literal
 from pydantic import Field, field_validator
 
 from salon.errors import BadFile
-from salon.store.atomic_files import present_folder
-from salon.store.journal import Journal, hold_journal, open_journal, read_journal
-from salon.store.pictures import read_bytes
-from salon.study.interfaces import Ask
-from salon.study.nouns import ItemSource, Noun
+from salon.store import Journal, hold_journal, open_journal, present_folder, read_bytes, read_journal
+from salon.study import Ask, ItemSource, Noun
 
 SMALLEST_SIDE, LARGEST_SIDE = 16, 8192
 MOST_SEEDS = 10_000

@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.study import Ask, Failed, Generator, Made, Prompt
-from salon.study.plugins import LoadedPlugin, load_plugin, plugin_lines
+from salon.study import Ask, Failed, Generator, LoadedPlugin, Made, Prompt, load_plugin, plugin_lines
 
 KINDS = {
     "house": "house:NAME[+DEFECT@STRENGTH]",

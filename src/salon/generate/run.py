@@ -9,8 +9,7 @@ from __future__ import annotations
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Generator as Stoppable
+from collections.abc import Callable, Generator as Stoppable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Protocol, TypedDict, runtime_checkable
@@ -31,11 +30,19 @@ from salon.generate.record import (
     open_record,
     picture_stem,
 )
-from salon.store.atomic_files import put_file, whole_file
-from salon.store.folder import default_name, is_study, open_study, save_study, written_inside
-from salon.store.pictures import ENDINGS, open_header, read_picture
-from salon.study import Ask, Failed, Generator, Item, Made, Prompt, Study
-from salon.study.tables import JUDGMENTS, conform, table_from_nouns
+from salon.store import (
+    ENDINGS,
+    default_name,
+    is_study,
+    open_header,
+    open_study,
+    put_file,
+    read_picture,
+    save_study,
+    whole_file,
+    written_inside,
+)
+from salon.study import JUDGMENTS, Ask, Failed, Generator, Item, Made, Prompt, Study, conform, table_from_nouns
 
 
 @dataclass(frozen=True)

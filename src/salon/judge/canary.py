@@ -21,9 +21,8 @@ from salon.errors import BadFile
 from salon.judge.chat_protocol import verdict_place
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply
-from salon.store.atomic_files import whole_file
-from salon.store.folder import written_inside
-from salon.study.nouns import Noun
+from salon.store import whole_file, written_inside
+from salon.study import Noun
 
 CANARIES = 8
 _SECOND_SAMPLE = 10_000_000

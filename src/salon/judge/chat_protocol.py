@@ -17,11 +17,10 @@ from urllib.parse import quote
 
 from pydantic import Field, model_validator
 
-from salon.calls.call import Call, CallAnswer, Refusal, read_json
-from salon.calls.service import CallOrder, check_url
+from salon.calls import Call, CallAnswer, CallOrder, Refusal, check_url, read_json
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.store.pictures import MEDIA_TYPES, Picture, fit_within, read_bytes, read_picture
-from salon.study.nouns import Noun
+from salon.store import MEDIA_TYPES, Picture, fit_within, read_bytes, read_picture
+from salon.study import Noun
 
 
 def verdict_place(text: bytes, options: Sequence[str]) -> int | None:

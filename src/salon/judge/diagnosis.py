@@ -21,8 +21,7 @@ from typing import Any
 
 from salon.judge.verdicts import ParsedAnswer, UnparsedAnswer, read_object
 from salon.judge.vlm import Conversation, Decoding, Sight
-from salon.study.answers import Diagnosis, Remark
-from salon.study.nouns import PARTS, Prompt
+from salon.study import PARTS, Diagnosis, Prompt, Remark
 
 DIAGNOSIS_TOKENS = 2048
 LONGEST_PROMPT = 8_000

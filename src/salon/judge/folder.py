@@ -16,13 +16,19 @@ import pyarrow.parquet as pq
 
 from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
 from salon.judge.protocol import JudgeSettings, JudgeVerdict
-from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
-from salon.store.folder import Metadata, write_metadata
-from salon.store.parquet_table import arrow_file, check_rows
-from salon.store.table_files import write_table
-from salon.study import Study
-from salon.study.answers import Point, Route, Rule, agreed, find_route, majority_of_samples
-from salon.study.nouns import Noun
+from salon.store import (
+    Metadata,
+    arrow_file,
+    check_rows,
+    present_folder,
+    read_json,
+    whole_file,
+    whole_folder,
+    write_json,
+    write_metadata,
+    write_table,
+)
+from salon.study import Noun, Point, Route, Rule, Study, agreed, find_route, majority_of_samples
 
 JUDGES = "judges"
 VERDICTS = "verdicts.parquet"

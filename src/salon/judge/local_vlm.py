@@ -21,10 +21,9 @@ from PIL import Image
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.judge.chat_protocol import PictureSettings, option_begun, option_chances
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.vlm import ContextTooLong, LoadedVlm, Messages, VlmAnswer, resolve_device
-from salon.models.weights import fingerprint
-from salon.store.pictures import fit_within, read_picture
-from salon.study.nouns import Signature
+from salon.models import ContextTooLong, LoadedVlm, Messages, VlmAnswer, fingerprint, resolve_device
+from salon.store import fit_within, read_picture
+from salon.study import Signature
 
 try:
     import torch
@@ -89,7 +88,8 @@ class LocalVlm:
                     ready.append((index, conversation, self._messages(conversation)))
                 except BadFile as error:
                     yield index, NoReply(kind="broken-image", reason=str(error))
-            for group in _alike(ready):
+            alike = _alike(ready)
+            for group in alike:
                 yield from self._answered(group)
 
     def too_long(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, str]]:

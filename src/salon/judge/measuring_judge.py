@@ -11,7 +11,7 @@ and about what was set, not about what can be seen. It may stand beside a board,
 Diagnoses answer the question of `salon.judge.diagnosis` as a VLM would, and revise the prompt by one ask for each flaw
 (`salon.render.brief_text`). By pixels eight of the thirteen flaws can be found; each has a measurement and a
 bound, set once
-on clean posters of `proof` and posters with one planted flaw (docs/methods/loop.md). By layout all are known.
+on clean posters of `proof` and posters with one planted flaw (docs/methods/selection.md). By layout all are known.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from salon.engine.processes import cores, map_processes
+from salon.engine import cores, map_processes
 from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.diagnosis import prompt_json, prompts_in_question
 from salon.judge.measurements.pixels import PictureView, palette_match, text_contrast
@@ -57,15 +57,10 @@ from salon.judge.point_rules import (
     words_finding,
 )
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.cache import ResultCache
-from salon.models.ocr import READER, remembered_reading
-from salon.render.brief_text import with_asks
-from salon.render.colors import contrast, difference, parse_color
-from salon.render.layout import DefectKind, Element, Layout
-from salon.store.pictures import read_bytes, read_picture
-from salon.study import Prompt, Study
-from salon.study.answers import Point
-from salon.study.nouns import Signature
+from salon.models import READER, ResultCache, remembered_reading
+from salon.render import DefectKind, Element, Layout, contrast, difference, parse_color, with_asks
+from salon.store import read_bytes, read_picture
+from salon.study import Point, Prompt, Signature, Study
 
 PICTURES_PER_PROCESS = 8
 """Pictures that are worth another process."""

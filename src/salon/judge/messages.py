@@ -20,10 +20,7 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, wordings
 from salon.judge.vlm import Conversation, Sight
-from salon.study import Criterion, Prompt, Study
-from salon.study.answers import Point
-from salon.study.nouns import Noun, Part
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Criterion, Noun, Part, Point, Prompt, Study
 
 View = tuple[Part, ...]
 KEY = {"compare": "verdict", "rate": "score", "checklist": "verdict"}

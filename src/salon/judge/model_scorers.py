@@ -23,20 +23,19 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadValue
 from salon.judge.protocol import check_scale
-from salon.models.cards import (
-    ROLE,
-    ROLES,
-    AnyCard,
-    ModelCriterion,
-    Role,
-    is_model,
-    is_one_pass,
-    known_criteria,
-    read_card,
+from salon.models import ROLE, ROLES, AnyCard, ModelCriterion, Role, is_model, is_one_pass, known_criteria, read_card
+from salon.study import (
+    Criterion,
+    Item,
+    Noun,
+    Prompt,
+    Scale,
+    Scorer,
+    ScorerCard,
+    Study,
+    builtin_criterion,
+    matching_criteria,
 )
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Criterion, Noun, Scale, builtin_criterion, matching_criteria
 
 MODEL_KINDS = ("model", "onepass")
 MARK = "@"

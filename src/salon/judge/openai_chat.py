@@ -26,11 +26,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from urllib.parse import urlsplit
 
-from salon.calls.call import CallAnswer, Refusal, read_error, read_json, read_usage
-from salon.calls.client import Account, Caller, Client
-from salon.calls.errors import NotServed
-from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address, is_local
-from salon.calls.store import CallStore, utc_now
+from salon.calls import (
+    Account,
+    Budget,
+    CallAnswer,
+    Caller,
+    CallOrder,
+    CallStore,
+    Client,
+    Limits,
+    NotServed,
+    Prices,
+    Refusal,
+    Secret,
+    Service,
+    base_address,
+    is_local,
+    read_error,
+    read_json,
+    read_usage,
+    utc_now,
+)
 from salon.errors import BadFile, BadValue
 from salon.judge.chat_protocol import (
     FROM_BATCH,
@@ -46,8 +62,8 @@ from salon.judge.chat_protocol import (
     with_cost_of,
 )
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.store.atomic_files import whole_file
-from salon.study.nouns import Setting, Signature
+from salon.store import whole_file
+from salon.study import Setting, Signature
 
 if TYPE_CHECKING:
     import httpx2

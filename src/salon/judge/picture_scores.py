@@ -27,7 +27,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from salon.engine.work import EngineSettings, Row, WorkTask, read_results, run_work
+from salon.engine import EngineSettings, Row, WorkTask, read_results, run_work
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.registry import make_scorer
 from salon.judge.scoring import (
@@ -43,9 +43,8 @@ from salon.judge.scoring import (
     scores_file,
     write_scores,
 )
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Scorer
-from salon.study.nouns import PARTS
+from salon.store import read_plain
+from salon.study import PARTS, Item, Prompt, Scorer
 
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 TABLES = ("prompts.csv", "prompts.jsonl", "metadata.csv", "metadata.jsonl")

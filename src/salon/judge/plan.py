@@ -25,10 +25,8 @@ from salon.judge.protocol import (
     wordings,
 )
 from salon.judge.vlm import Conversation
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Criterion, Study
-from salon.study.answers import Point
-from salon.study.nouns import Setting, Signature
+from salon.store import is_inside, read_picture
+from salon.study import Criterion, Point, Setting, Signature, Study
 
 Step = Callable[[str], None]
 BYTES_PER_TOKEN = 4

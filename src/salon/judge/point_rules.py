@@ -13,7 +13,7 @@
 
 A rule says what a picture must be like, not how that is found out: `layout_judge` answers the same rules from the
 record of how a poster was made. The tolerances below belong to the reading of pixels. They were set on the built-in
-briefs (docs/methods/pixel-points.md), never on a suite.
+briefs (docs/evidence/pixel-points.md), never on a suite.
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator
 from salon.errors import BadValue
 from salon.judge.measurements.pixels import PictureView, text_contrast
 from salon.judge.measurements.text import fold_words, found_words, ink_of
-from salon.models.ocr import TextLine
-from salon.render.colors import oklab, parse_color
-from salon.study.nouns import Noun, bad_value
+from salon.models import TextLine
+from salon.render import oklab, parse_color
+from salon.study import Noun, bad_value
 
 RULES_VERSION = 1
 """Of the rules' formulas and tolerances; raised when the same pixels would be answered otherwise."""

@@ -21,9 +21,7 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
 from salon.judge.vlm import Decoding
-from salon.study import Study
-from salon.study.answers import Point
-from salon.study.nouns import Choice, Criterion, Noun, Outcome, Ranking
+from salon.study import Choice, Criterion, Noun, Outcome, Point, Ranking, Study
 
 ProtocolName = Literal["compare", "rate", "checklist"]
 

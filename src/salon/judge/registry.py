@@ -11,19 +11,15 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from salon.calls.service import Budget, Limits, Prices, Secret, base_address, is_local
-from salon.calls.store import CallStore
-from salon.engine.work import EngineSettings
+from salon.calls import Budget, CallStore, Limits, Prices, Secret, base_address, is_local
+from salon.engine import EngineSettings
 from salon.errors import BadValue, SalonError
 from salon.judge.chat_protocol import PictureSettings
 from salon.judge.openai_chat import MOST_REPLY_TOKENS, OpenAIChat
 from salon.judge.reply_storage import CachedVlm, DistributedVlm
 from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
 from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
-from salon.study import Study
-from salon.study.answers import Point
-from salon.study.nouns import Noun
-from salon.study.plugins import LoadedPlugin, load_plugin, plugin_lines
+from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_lines
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""

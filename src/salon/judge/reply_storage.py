@@ -17,10 +17,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from salon.engine.work import EngineSettings, Row, WorkTask, read_results, run_batches
+from salon.engine import EngineSettings, Row, WorkTask, read_results, run_batches
 from salon.judge.vlm import Conversation, NoReply, Reply, Vlm, VlmWithContextLimit
-from salon.store.folder import written_inside
-from salon.study.nouns import Signature
+from salon.store import written_inside
+from salon.study import Signature
 
 
 class CachedVlm:

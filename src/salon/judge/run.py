@@ -34,10 +34,8 @@ from salon.judge.protocol import (
 )
 from salon.judge.verdicts import UnreadCount, UnreadLimits, VerdictReader, VlmWithStore, expects_unread
 from salon.judge.vlm import NoReply, Reply, Vlm, VlmWithContextLimit
-from salon.store.folder import written_inside
-from salon.study import Checklist, Comparison, Design, Judgment, Rater, Rating, Study
-from salon.study.answers import Point, majority_of_samples
-from salon.study.nouns import Noun
+from salon.store import written_inside
+from salon.study import Checklist, Comparison, Design, Judgment, Noun, Point, Rater, Rating, Study, majority_of_samples
 
 _TABLES = {"compare": "comparisons", "rate": "ratings", "checklist": "checklists"}
 

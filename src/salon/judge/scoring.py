@@ -26,14 +26,9 @@ from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.model_scorers import RaterSettings
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import whole_file, write_json
-from salon.store.folder import written_inside
-from salon.store.parquet_table import arrow_file, check_rows
-from salon.store.pictures import read_bytes, read_picture
-from salon.study import Item, Prompt, Study
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.models import ResultCache
+from salon.store import arrow_file, check_rows, read_bytes, read_picture, whole_file, write_json, written_inside
+from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
 
 TextInput = Literal["intent", "full"]
 """What a scorer reads of a prompt: the client's sentence alone, or all of it."""

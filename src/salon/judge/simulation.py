@@ -37,8 +37,7 @@ import numpy as np
 
 from salon.errors import BadFile, BadValue
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study import Study
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature, Study
 
 Truth = Mapping[str, float] | Callable[[str, tuple[str, ...]], float]
 """How good each item is; or, from the criterion (or the point of a checklist) and the items as they are shown:
@@ -169,7 +168,15 @@ def panel_truth(study: Study) -> Callable[[str, tuple[str, ...]], float]:
         if rater in people:
             first, second = sorted((left, right))
             votes[criterion, first, second].setdefault(rater, sign if first == left else -sign)
-    ratings = _ratings_and_ticks(study, people)
+    answers: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for rating in study.nouns("ratings"):
+        if rating.rater in people and rating.value is not None:
+            answers[rating.criterion, rating.item].setdefault(rating.rater, rating.value)
+    for checklist in study.nouns("checklists"):
+        for point, answer in zip(checklist.points, checklist.answers):
+            if checklist.rater in people and answer is not None:
+                answers[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
+    ratings = answers
     worse = {left.id for left in study.criteria if left.scale is not None and not left.scale.higher_is_better}
 
     def truth(topic: str, items: tuple[str, ...]) -> float:
@@ -208,19 +215,6 @@ def _votes(study: Study) -> Iterator[Vote]:
         for item in choice.items:
             if choice.chosen is not None and item != choice.chosen:
                 yield choice.criterion, choice.rater, choice.chosen, item, 1
-
-
-def _ratings_and_ticks(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, float]]:
-    """(criterion or point, item) -> what each of `people` said of it, the first time."""
-    answers: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for rating in study.nouns("ratings"):
-        if rating.rater in people and rating.value is not None:
-            answers[rating.criterion, rating.item].setdefault(rating.rater, rating.value)
-    for checklist in study.nouns("checklists"):
-        for point, answer in zip(checklist.points, checklist.answers):
-            if checklist.rater in people and answer is not None:
-                answers[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
-    return answers
 
 
 # -- scripts -----------------------------------------------------------------------------------------------------------

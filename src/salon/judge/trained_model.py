@@ -25,16 +25,21 @@ from salon.errors import BadFile, BadValue
 from salon.judge.model_scorers import known_criterion, scores_name
 from salon.judge.scoring import PictureScorer, ScoreResult, ScorerInput, finite_score
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.cache import ResultCache
-from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel, read_model_card
-from salon.models.cards import ModelScore as Given
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.preference_model import HeadsModel, load_model
-from salon.models.weights import model_fingerprint
-from salon.store.pictures import read_picture
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Setting, Signature
+from salon.models import (
+    HeadsModel,
+    ModelCard,
+    ModelCriterion,
+    ModelScore as Given,
+    PreferenceModel,
+    ResultCache,
+    encode_pictures,
+    encode_texts,
+    load_model,
+    model_fingerprint,
+    read_model_card,
+)
+from salon.store import read_picture
+from salon.study import ScorerCard, Setting, Signature, Study
 
 
 def trained_scorer(

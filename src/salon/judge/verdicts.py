@@ -29,14 +29,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from salon.calls.errors import CallsStopped
+from salon.calls import CallsStopped
 from salon.errors import shorten
 from salon.judge.messages import KEY
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, JudgeVerdict, chance_of_a
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study import Study
-from salon.study.answers import strip_reasoning
-from salon.study.nouns import Noun, Scale
+from salon.study import Noun, Scale, Study, strip_reasoning
 
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # models break lines inside strings
 _MARKS = " \t\"'`*_.“”"

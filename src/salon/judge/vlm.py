@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature
 
 
 class Sight(Noun):

@@ -283,8 +283,26 @@ class CrossClip(PreparedNetwork):
     def __init__(self, folder: Path, *, device: str | None = None) -> None:
         weights = find_file(folder, MPS_WEIGHTS, of="MPS")
         state = read_state(weights)
-        condition = _condition(find_file(folder, ["condition.txt"], of="MPS"))
-        _require_names(state, str(weights))
+        path = find_file(folder, ["condition.txt"], of="MPS")
+        try:
+            text = path.read_text(encoding="utf-8").strip()
+        except UnicodeDecodeError as error:
+            raise BadFile("MPS's condition is needed, as text in UTF-8", found=str(error), where=str(path)) from None
+        if not text:
+            raise BadFile("MPS's condition is needed: the words it was trained with", found="no words", where=str(path))
+        condition = text
+        where = str(weights)
+        needed = ("model.", "cross_model.layers.0.0.fn.to_q.", "cross_model.layers.0.0.fn.to_kv.")
+        missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
+        spare = [name for name in state if not name.startswith(("model.", "cross_model."))]
+        if missing or spare:
+            problems = [f"none with {', '.join(missing)}"] if missing else []
+            problems += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
+            raise MissingWeights(
+                f"MPS's weights are needed, with names that begin with {', '.join(needed)}",
+                found="; ".join(problems),
+                where=where,
+            )
         find_file(folder, ["config.json"], of="MPS")
         network = CLIPModel(load_from_hub(CLIPConfig.from_pretrained, folder, what="CLIP's config"))
         load_weights(network, _under(state, "model."), where=str(weights))
@@ -313,30 +331,6 @@ class CrossClip(PreparedNetwork):
         alike = (words @ self._condition[0].T).amax(dim=2)
         through = alike / alike.amax(dim=1, keepdim=True) > LET_THROUGH
         return torch.where(through, 0.0, -torch.inf)[:, None]
-
-
-def _condition(path: Path) -> str:
-    try:
-        text = path.read_text(encoding="utf-8").strip()
-    except UnicodeDecodeError as error:
-        raise BadFile("MPS's condition is needed, as text in UTF-8", found=str(error), where=str(path)) from None
-    if not text:
-        raise BadFile("MPS's condition is needed: the words it was trained with", found="no words", where=str(path))
-    return text
-
-
-def _require_names(state: State, where: str) -> None:
-    needed = ("model.", "cross_model.layers.0.0.fn.to_q.", "cross_model.layers.0.0.fn.to_kv.")
-    missing = [prefix for prefix in needed if not any(name.startswith(prefix) for name in state)]
-    spare = [name for name in state if not name.startswith(("model.", "cross_model."))]
-    if missing or spare:
-        problems = [f"none with {', '.join(missing)}"] if missing else []
-        problems += [f"{len(spare)} left over ({', '.join(spare[:3])})"] if spare else []
-        raise MissingWeights(
-            f"MPS's weights are needed, with names that begin with {', '.join(needed)}",
-            found="; ".join(problems),
-            where=where,
-        )
 
 
 def _under(state: State, prefix: str) -> State:

@@ -321,7 +321,8 @@ def find_instruction(
     else:
         instruction = _in_package(folder)
     if not instruction.is_released and not accept_other:
-        raise _refuse_instruction(instruction)
+        refuse_instruction = _refuse_instruction(instruction)
+        raise refuse_instruction
     return instruction
 
 

@@ -20,7 +20,7 @@ from salon.models.weights import (
     load_weights,
     read_state,
 )
-from salon.store.atomic_files import read_json
+from salon.store import read_json
 
 try:
     import torch
@@ -68,7 +68,14 @@ class BlipReward(PreparedNetwork):
             raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
         config = settings
         rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
-        self._tokenizer = _tokenizer(folder, rows)
+        stated = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
+        kind = AutoTokenizer if stated else BertTokenizer  # vocab.txt alone says nothing of its kind
+        tokenizer = load_from_hub(kind.from_pretrained, folder, what="BERT's tokenizer")
+        tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
+        if len(tokenizer) + len(tokens) <= rows:
+            tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
+        check_vocabulary(tokenizer, rows, where=str(folder))
+        self._tokenizer = tokenizer
         self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights), self.device)
         self._reader = _text(_under(state, "blip.text_encoder."), config, str(weights), self.device)
         self._head = linear_stack(_under(state, "mlp."), where=str(weights)).to(self.device)
@@ -110,18 +117,6 @@ def _require_names(state: State, where: str) -> None:
             found=f"none with {', '.join(missing)}; the first are {', '.join(list(state)[:3])}",
             where=where,
         )
-
-
-def _tokenizer(folder: Path, rows: int) -> Any:
-    """BERT's, with BLIP's two words where the weights have rows for them."""
-    stated = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
-    kind = AutoTokenizer if stated else BertTokenizer  # vocab.txt alone says nothing of its kind
-    tokenizer = load_from_hub(kind.from_pretrained, folder, what="BERT's tokenizer")
-    tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
-    if len(tokenizer) + len(tokens) <= rows:
-        tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
-    check_vocabulary(tokenizer, rows, where=str(folder))
-    return tokenizer
 
 
 def _under(state: State, prefix: str) -> State:

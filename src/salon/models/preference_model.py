@@ -23,7 +23,7 @@ from salon.models.cards import MODEL_CARD, MODEL_WEIGHTS, ModelCard, ModelScore,
 from salon.models.encoders import Encoder, Vectors, open_encoder, picture_parts
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.weights import load_weights
-from salon.store.atomic_files import whole_file, whole_folder
+from salon.store import whole_file, whole_folder
 
 try:
     import safetensors

@@ -85,7 +85,17 @@ class RewardQuestions:
         self._turn = Lock()
         """Tokenizers and picture processors serve one thread at a time."""
         if pixels is not None:
-            _set_pixels(processor.image_processor, pixels)
+            size = dict(getattr(processor.image_processor, "size", None) or {})
+            if set(size) != {"shortest_edge", "longest_edge"} or not hasattr(processor.image_processor, "merge_size"):
+                raise BadValue(
+                    "a budget of pixels needs a picture processor of the Qwen-VL kind",
+                    found=f"{type(processor.image_processor).__name__} with size {size}",
+                    remedy="leave the pictures to it: --pixels 0",
+                )
+            least = (processor.image_processor.patch_size * processor.image_processor.merge_size) ** 2
+            if pixels < least:
+                raise BadValue(f"--pixels is at least {least:,} for this VLM, one merged patch", found=f"{pixels:,}")
+            processor.image_processor.size = {"shortest_edge": pixels, "longest_edge": pixels}
 
     def __call__(
         self, images: Sequence[Image.Image], texts: Sequence[str], criteria: Sequence[str]
@@ -177,18 +187,3 @@ def _token(vlm: Any, tokenizer: Any) -> int:
             for table in tables:
                 table[-1] = table[:-1].mean(dim=0)
     return int(tokenizer.convert_tokens_to_ids(REWARD))
-
-
-def _set_pixels(pictures: Any, pixels: int) -> None:
-    """Every picture at about this many pixels, in its own proportions."""
-    size = dict(getattr(pictures, "size", None) or {})
-    if set(size) != {"shortest_edge", "longest_edge"} or not hasattr(pictures, "merge_size"):
-        raise BadValue(
-            "a budget of pixels needs a picture processor of the Qwen-VL kind",
-            found=f"{type(pictures).__name__} with size {size}",
-            remedy="leave the pictures to it: --pixels 0",
-        )
-    least = (pictures.patch_size * pictures.merge_size) ** 2
-    if pixels < least:
-        raise BadValue(f"--pixels is at least {least:,} for this VLM, one merged patch", found=f"{pixels:,}")
-    pictures.size = {"shortest_edge": pixels, "longest_edge": pixels}

@@ -16,13 +16,13 @@ import numpy as np
 from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
 from salon.render.brief import SIZES, STYLES, Align, Brief, Place
-from salon.render.chance import Seeds, chance
 from salon.render.colors import contrast, oklch
 from salon.render.layout import TEXT_ROLES, Box, Element, Face, Layout, LayoutGrid, Lettering, Role, TextLine, TextWord
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
 from salon.render.palettes import harmonise, rechecked
 from salon.render.plan import Palette, PosterPlan, Stage, Style, TypeScale
 from salon.render.poster import Poster
+from salon.render.random_streams import Seeds, chance
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
 from salon.render.sheet import NoRoom, Piece, PosterSheet, shifted
 from salon.render.styles import style_named
@@ -250,7 +250,18 @@ class _Record:
 
     def __init__(self, plan: PosterPlan, sheet: PosterSheet, style: Style) -> None:
         self.plan, self.sheet, self.style = plan, sheet, style
-        self.quiet = _quiet(sheet)
+        breath = 0.5 * sheet.gap
+        bare = [
+            block.box
+            for block in sheet.blocks
+            # A turned block, on a strip of its own, crosses a picture that has most of its room on one side.
+            if not (sheet.plan.headline_at != "middle" and any(piece.rotation for piece in block.pieces))
+            and not any(block.box.meets(panel) for panel in sheet.panels)
+        ]
+        self.quiet = (
+            *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
+            *(_on_canvas(box, breath, sheet) for box in bare),
+        )
         self.elements: list[Element] = []
         self.layers: list[Layer] = []
 
@@ -421,22 +432,6 @@ def _shape_marks(piece: Piece, box: Box, sheet: PosterSheet) -> tuple[Mark, ...]
 
 
 # Places
-
-
-def _quiet(sheet: PosterSheet) -> tuple[Box, ...]:
-    """Panels, and the blocks that stand on the ground with a breath around them: what of them is on the canvas."""
-    breath = 0.5 * sheet.gap
-    bare = [
-        block.box
-        for block in sheet.blocks
-        # A turned block, on a strip of its own, crosses a picture that has most of its room on one side.
-        if not (sheet.plan.headline_at != "middle" and any(piece.rotation for piece in block.pieces))
-        and not any(block.box.meets(panel) for panel in sheet.panels)
-    ]
-    return (
-        *(_on_canvas(panel, 0.0, sheet) for panel in sheet.panels),
-        *(_on_canvas(box, breath, sheet) for box in bare),
-    )
 
 
 def _on_canvas(box: Box, breath: float, sheet: PosterSheet) -> Box:

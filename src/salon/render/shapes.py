@@ -172,23 +172,19 @@ def bounds(path: Path) -> Box:
         if not values:
             continue
         for axis, extremes in ((0, xs), (1, ys)):
-            extremes += _extremes((here[axis], *values[axis::2]))
+            control = (here[axis], *values[axis::2])
+            p = control
+            if len(p) == 3:
+                turns = _roots(0.0, p[0] - 2 * p[1] + p[2], p[1] - p[0])
+            elif len(p) == 4:
+                turns = _roots(-p[0] + 3 * p[1] - 3 * p[2] + p[3], 2 * (p[0] - 2 * p[1] + p[2]), p[1] - p[0])
+            else:
+                turns = []
+            extremes += [p[-1], *(_bezier(p, t) for t in turns if 0 < t < 1)]
         here = (values[-2], values[-1])
     if not xs:
         return Box(x=0, y=0, width=0, height=0)
     return Box(x=min(xs), y=min(ys), width=max(xs) - min(xs), height=max(ys) - min(ys))
-
-
-def _extremes(control: tuple[float, ...]) -> list[float]:
-    """The end of a Bezier curve along one axis, and its values where it turns back."""
-    p = control
-    if len(p) == 3:
-        turns = _roots(0.0, p[0] - 2 * p[1] + p[2], p[1] - p[0])
-    elif len(p) == 4:
-        turns = _roots(-p[0] + 3 * p[1] - 3 * p[2] + p[3], 2 * (p[0] - 2 * p[1] + p[2]), p[1] - p[0])
-    else:
-        turns = []
-    return [p[-1], *(_bezier(p, t) for t in turns if 0 < t < 1)]
 
 
 def _roots(a: float, b: float, c: float) -> list[float]:

@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from salon.errors import BadValue
 from salon.report import numbers, values
 from salon.report.svg import NARROW, WIDE, Drawing, clean, element
-from salon.stats.result import Estimate
-from salon.study.nouns import Format, NumberKind
+from salon.stats import Estimate
+from salon.study import Format, NumberKind
 
 Tone = Literal["plain", "clear", "split", "none", "open", "thin", "alert"]
 

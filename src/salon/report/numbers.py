@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from salon.errors import BadValue
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 MINUS = "\u2212"
 THIN = "\u202f"

@@ -29,7 +29,7 @@ from salon.errors import BadFile, BadValue
 from salon.report import svg
 from salon.report.blocks import Block, Card, Chart, ChartRow, Details, slug, templates
 from salon.report.svg import Drawing, LegendKey, legend
-from salon.store.atomic_files import put_file
+from salon.store import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
 """What every page of Salon's holds in its head."""

@@ -23,7 +23,7 @@ from pydantic import BaseModel
 from salon.errors import BadColumns
 from salon.report import numbers, svg
 from salon.report.svg import element
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 __all__ = [
     "disagreements",

@@ -13,7 +13,7 @@ from markupsafe import Markup
 from salon.report import numbers
 from salon.report.svg import clean, element
 from salon.report.values import value
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 LONGEST_NAME = 72
 RATER_NAME = 40

@@ -38,7 +38,7 @@ from salon.errors import BadValue, TooFew
 from salon.select.route import RouteChoice
 from salon.select.scores import ScoreTable
 from salon.select.weights import FARTHEST, Blend, ScorerColumn
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 PickOutcome = Literal["best", "only", "equal", "none good enough", "none scored"]
@@ -60,10 +60,12 @@ class PickSettings(Noun):
 class ItemStanding(Noun):
     """One item as it stood when the choice was made."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     index: int = Field(description="Place among the items as they were given, from 0.")
     rank: int | None = Field(description="By bound, 1 the best, equal ones alike; null without a score.")
-    total: float | None
+    total: float | None = Field(
+        description="Weighted mean of what its criteria add; null where one that counts has no score."
+    )
     sd: float | None = Field(description="Null where a scorer states none.")
     bound: float | None = Field(description="Total less k standard deviations.")
     contributions: dict[str, float] = Field(description="What each criterion adds to the total.")
@@ -74,20 +76,20 @@ class ItemStanding(Noun):
 class Pick(Noun):
     """What was chosen, why, and among what."""
 
-    chosen: str | None
+    chosen: str | None = Field(description="Id of the chosen item; null where none was.")
     index: int | None = Field(description="Place of the chosen one among the items as they were given, from 0.")
-    outcome: PickOutcome
+    outcome: PickOutcome = Field(description="What came of it.")
     why: str = Field(description="One sentence.")
     tied: tuple[str, ...] = Field(description="Others that cannot be told from it.")
     margin: float | None = Field(description="Bound of the best less the next; null where there is no next.")
-    n: int
-    unscored: int
+    n: int = Field(description="Items to choose from.")
+    unscored: int = Field(description="Of these, without a score under a criterion that counts.")
     standings: tuple[ItemStanding, ...] = Field(description="Best first; items without a score last.")
     weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
-    scale: str
-    notes: tuple[str, ...] = ()
-    missing: str = UNSCORED_ITEM_POLICY
-    signature: Signature
+    scale: str = Field(description="What totals are measured in, in words.")
+    notes: tuple[str, ...] = Field(default=(), description="What else must be known.")
+    missing: str = Field(default=UNSCORED_ITEM_POLICY, description="How missing scores were treated.")
+    signature: Signature = Field(description="What reproduces the choice.")
 
     @property
     def best(self) -> ItemStanding | None:
@@ -289,9 +291,9 @@ LUCK_POLICY = "the score of a chosen item overstates it: of several noisy number
 class OfferedPicture(Noun):
     """A picture that may be chosen for a prompt."""
 
-    item: str
-    prompt: str | None = None
-    generator: str | None = None
+    item: str = Field(description="Id of the item.")
+    prompt: str | None = Field(default=None, description="Id of its prompt.")
+    generator: str | None = Field(default=None, description="Who made it.")
     image: str | None = Field(None, description="Path inside the folder that was chosen from.")
 
 
@@ -307,7 +309,7 @@ class MissingPicture(Noun):
 class RunnerUp(Noun):
     """The item that stands next to the best, and what speaks for which of the two."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     index: int = Field(description="Place among the items as they were given, from 0.")
     ahead: dict[str, float] = Field(
         description="By criterion, what it adds to the best item's total less what it adds to this one's; the largest "
@@ -319,16 +321,16 @@ class PromptPick(Noun):
     """What was chosen for one prompt."""
 
     prompt: str | None = Field(description="Id; null for items without a prompt, which are one group.")
-    text: str = ""
+    text: str = Field(default="", description="The prompt's text.")
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(default_factory=dict, description="Of these, not made, by kind of failure.")
-    outcome: PickOutcome | Literal["none made"]
-    items: tuple[OfferedPicture, ...]
+    outcome: PickOutcome | Literal["none made"] = Field(description="What came of it.")
+    items: tuple[OfferedPicture, ...] = Field(description="The pictures, in their order.")
     route: RouteChoice | None = Field(
         None, description="Who was called to draw it, and why; null unless routes decided."
     )
     values: dict[str, tuple[float | None, ...]] = Field(description="By criterion, scores of the items in order.")
-    pick: Pick | None
+    pick: Pick | None = Field(description="The choice; null where nothing was made.")
     runner_up: RunnerUp | None = Field(None, description="Second by bound; null where fewer than two have a score.")
 
     @property
@@ -360,25 +362,28 @@ class PromptPick(Noun):
 class BestReport(Noun):
     """One choice for every prompt."""
 
-    format: Literal["salon-best-1"] = BEST_FORMAT
-    place: str
-    prompts: int
-    items: int
-    chosen: int
+    format: Literal["salon-best-1"] = Field(default=BEST_FORMAT, description="Name and version of this form.")
+    place: str = Field(description="The study, folder or file that was chosen from.")
+    prompts: int = Field(description="Prompts there are.")
+    items: int = Field(description="Pictures to choose from.")
+    chosen: int = Field(description="Prompts for which one was chosen.")
     outcomes: dict[str, int] = Field(description="Prompts by what came of them.")
     tied: int = Field(description="Prompts whose chosen item cannot be told from another.")
     unscored: int = Field(description="Items without a score under a criterion that counts.")
     reasons: dict[str, int] = Field(description="Why scores are missing, and how often.")
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(description="Pictures not made, by kind of failure.")
-    columns: tuple[ScorerColumn, ...]
+    columns: tuple[ScorerColumn, ...] = Field(description="The scores, and on which scale each is.")
     weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
-    scale: str
-    settings: PickSettings
-    picks: tuple[PromptPick, ...]
-    policies: tuple[str, ...] = (UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY)
-    notes: tuple[str, ...] = ()
-    signature: Signature
+    scale: str = Field(description="What totals are measured in, in words.")
+    settings: PickSettings = Field(description="How one of several is chosen.")
+    picks: tuple[PromptPick, ...] = Field(description="One for each prompt.")
+    policies: tuple[str, ...] = Field(
+        default=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY),
+        description="How missing pictures and scores were treated.",
+    )
+    notes: tuple[str, ...] = Field(default=(), description="What else must be known.")
+    signature: Signature = Field(description="What reproduces the choice.")
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each prompt, for a table."""

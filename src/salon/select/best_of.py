@@ -21,18 +21,34 @@ from markupsafe import Markup
 from pydantic import Field
 
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings, GenerationFailure
-from salon.generate.run import generate_items
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.picture_scores import PictureSource
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import ScoreSettings
-from salon.report import Badge, Block, Card, Column, Details, Note, Page, Section, Table, located, value
-from salon.report.blocks import Tone
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section
-from salon.report.svg import element, rect
-from salon.report.words import brief, count_noun, fixed, join_names, one_way, score_text, sentence
+from salon.generate import GenerateSettings, GenerationFailure, generate_items
+from salon.judge import MEASUREMENTS, SCORES_FOLDER as SCORES, PictureSource, ScoreSettings, make_scorer
+from salon.report import (
+    Badge,
+    Block,
+    Card,
+    Column,
+    Details,
+    FilmFrame,
+    Filmstrip,
+    Note,
+    Page,
+    Section,
+    Table,
+    Tone,
+    brief,
+    count_noun,
+    element,
+    join_names,
+    located,
+    missing_section,
+    one_way,
+    rect,
+    score_text,
+    sentence,
+    value,
+)
+from salon.report.words import fixed
 from salon.select.best import (
     BestReport,
     ItemStanding,
@@ -46,12 +62,8 @@ from salon.select.best import (
 from salon.select.route import RouteChoice
 from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
-from salon.store.atomic_files import whole_file, write_json
-from salon.store.folder import open_study
-from salon.store.pictures import picture_url
-from salon.store.plain_files import write_plain
-from salon.study import Generator, Prompt, Scorer
-from salon.study.nouns import Noun, builtin_criteria
+from salon.store import open_study, picture_url, whole_file, write_json, write_plain
+from salon.study import Generator, Noun, Prompt, Scorer, builtin_criteria
 
 BEST_FOLDER = "best"
 Routing = Mapping[str, RouteChoice]

@@ -33,10 +33,8 @@ from scipy.special import stdtrit
 
 from salon.errors import BadValue
 from salon.select.weights import ScorerColumn
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.study import Prompt
-from salon.study.nouns import Noun
+from salon.stats import Estimate, mean_interval
+from salon.study import Noun, Prompt
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
 STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
@@ -98,19 +96,19 @@ class CohpSettings(Noun):
 class ChainPicture(Noun):
     """One picture that was asked for."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     generator: str = Field(description="Who drew it, without its round.")
     score: float | None = Field(None, description="Higher is better; null where there is none.")
     missing: str = Field("", description="Why it was not made, or has no score.")
-    made: bool = True
+    made: bool = Field(default=True, description="Whether there is a picture.")
 
 
 class GeneratorMean(Noun):
     """How one generator did on one prompt in stage 1."""
 
-    generator: str
+    generator: str = Field(description="Who drew.")
     figure: Estimate | None = Field(description="Mean over its scored pictures; null where it has none.")
-    asked: int
+    asked: int = Field(description="Pictures asked for.")
     failed: int = Field(description="Pictures that were not made.")
     unscored: int = Field(description="Pictures that were made and have no score.")
 
@@ -118,28 +116,28 @@ class GeneratorMean(Noun):
 class ChainDecision(Noun):
     """What was decided after stage 1 (round 0) or after a round, and on what ground."""
 
-    prompt: str
-    round: int = Field(ge=0)
+    prompt: str = Field(description="Id of the prompt.")
+    round: int = Field(ge=0, description="0 for the first stage.")
     generator: str = Field(description="Who draws the next round.")
     start: str = Field(description="The item that the next round starts from.")
     best: str | None = Field(description="The best item of this round; null where none has a score.")
     strength: float | None = Field(None, description="Strength of this round; null in stage 1, or when drawn anew.")
     began: str | None = Field(None, description="The item that this round started from.")
-    seen: tuple[ChainPicture, ...]
-    means: tuple[GeneratorMean, ...] = ()
+    seen: tuple[ChainPicture, ...] = Field(description="The pictures of the round.")
+    means: tuple[GeneratorMean, ...] = Field(default=(), description="First stage: the mean score of each generator.")
     tied: tuple[str, ...] = Field((), description="Stage 1: generators that cannot be told from the chosen one.")
-    why: str
+    why: str = Field(description="The ground, in a sentence.")
 
 
 class ChainAnswer(Noun):
     """The picture that a chain ends with."""
 
     item: str | None = Field(description="Null where the released rule keeps none.")
-    score: float | None
-    round: int | None
-    generator: str | None
+    score: float | None = Field(description="Its score.")
+    round: int | None = Field(description="The round it comes from.")
+    generator: str | None = Field(description="Who drew it.")
     tied: tuple[str, ...] = Field((), description="Other items with the same score.")
-    why: str
+    why: str = Field(description="The ground, in a sentence.")
 
 
 def best_picture(pictures: Sequence[ChainPicture]) -> ChainPicture | None:
@@ -248,7 +246,7 @@ COHP_FORMAT: Final = "salon.cohp/1"
 class ChainLevel(Noun):
     """Where the chains stood after a round; stage 1 is round 0."""
 
-    round: int
+    round: int = Field(description="Number of the round.")
     best: Estimate | None = Field(description="Mean score of the best picture of the round.")
     so_far: Estimate | None = Field(description="Mean score of the best picture up to then.")
     true_best: Estimate | None = Field(None, description="Mean true quality of the best picture of the round.")
@@ -259,8 +257,8 @@ class ChainLevel(Noun):
 class PromptChain(Noun):
     """The chain of one prompt."""
 
-    prompt: Prompt
-    decisions: tuple[ChainDecision, ...]
+    prompt: Prompt = Field(description="The prompt.")
+    decisions: tuple[ChainDecision, ...] = Field(description="One for each round, in order.")
     answer: ChainAnswer | None = Field(description="Null while the chain waits.")
     waits: str = Field("", description="What it waits for; empty when it is done.")
 
@@ -269,13 +267,13 @@ class CohpReport(Noun):
     """The whole run."""
 
     format: Literal["salon.cohp/1"] = Field(COHP_FORMAT, description="Name and version of this shape.")
-    study: str
-    settings: CohpSettings
-    generators: tuple[str, ...]
-    columns: tuple[ScorerColumn, ...]
-    weights: dict[str, float]
-    scale: str
-    prompts: int
+    study: str = Field(description="Folder of the pictures.")
+    settings: CohpSettings = Field(description="How the chains run.")
+    generators: tuple[str, ...] = Field(description="Who may draw.")
+    columns: tuple[ScorerColumn, ...] = Field(description="The scores, and on which scale each is.")
+    weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
+    scale: str = Field(description="What scores are measured in, in words.")
+    prompts: int = Field(description="Prompts there are.")
     asked: int = Field(description="Pictures asked for.")
     failed: dict[str, int] = Field(description="Pictures that were not made, by kind.")
     unscored: int = Field(description="Pictures that were made and have no score.")
@@ -284,17 +282,17 @@ class CohpReport(Noun):
     answers: dict[int, int] = Field(description="Prompts by the round that their answer comes from.")
     empty_rounds: int = Field(description="Rounds without a scored picture: the next had the same start.")
     redrawn: tuple[str, ...] = Field(description="Generators that could not start from a picture, and drew anew.")
-    waiting: dict[str, int]
-    levels: tuple[ChainLevel, ...]
+    waiting: dict[str, int] = Field(description="Prompts that are not done, by what they wait for.")
+    levels: tuple[ChainLevel, ...] = Field(description="Where the chains stood after each round.")
     gain: Estimate | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
     true_gain: Estimate | None = Field(description="The same in true quality, where posters were drawn by houses.")
     images: dict[str, str] = Field(description="Item to its path inside the study folder.")
     values: dict[str, dict[str, float]] = Field(description="Item to its scores by criterion.")
     truth: dict[str, float] = Field(description="Item to its true quality, where it is known.")
-    policies: tuple[str, ...]
-    notes: tuple[str, ...]
-    signature: str
-    chains: tuple[PromptChain, ...]
+    policies: tuple[str, ...] = Field(description="How missing pictures and scores were treated.")
+    notes: tuple[str, ...] = Field(description="What else must be known.")
+    signature: str = Field(description="What reproduces the run, in one line.")
+    chains: tuple[PromptChain, ...] = Field(description="One for each prompt.")
 
     @property
     def is_complete(self) -> bool:

@@ -7,6 +7,7 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.report import (
+    MISSING,
     SMALL,
     Badge,
     Block,
@@ -15,17 +16,26 @@ from salon.report import (
     ChartRow,
     Column,
     Details,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    brief,
     charts,
+    common_decimals,
+    count_noun,
     estimate_value,
     located,
+    missing_section,
+    one_way,
+    score_text,
+    sentence,
+    strip_section,
+    waiting_section,
 )
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
-from salon.report.numbers import MISSING, common_decimals
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.report.words import fixed
 from salon.select.cohp import (
     ChainDecision,
     ChainPicture,
@@ -35,7 +45,7 @@ from salon.select.cohp import (
     best_picture,
 )
 from salon.select.refine_report import gain_tone, prompt_title, round_curve
-from salon.store.pictures import picture_url
+from salon.store import picture_url
 
 CHAINS_SHOWN, CHAINS_OPEN = 16, 2
 """Prompts that are shown, and of these open at once."""

@@ -23,11 +23,16 @@ from typing import Literal
 import numpy as np
 
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings, Generation, item_id, read_generations, start_from_generation
-from salon.generate.run import generate_items
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.models.cache import ResultCache
+from salon.generate import (
+    GenerateSettings,
+    Generation,
+    generate_items,
+    item_id,
+    read_generations,
+    start_from_generation,
+)
+from salon.judge import ScoreSettings, make_scorer
+from salon.models import ResultCache
 from salon.select.best_of import BestSettings
 from salon.select.cohp import (
     ChainDecision,
@@ -45,13 +50,9 @@ from salon.select.refine import RoundGenerator, begin_loop, prompts_hash
 from salon.select.refine_scores import true_scores
 from salon.select.scores import ScoreTable, StepCallback, no_progress, score_columns, study_scores
 from salon.select.weights import Blend
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.store.folder import open_study
-from salon.store.journal import Journal, open_journal, read_journal
-from salon.study import Generator, Prompt, Scorer, Signature
-from salon.study.nouns import Noun
+from salon.stats import Estimate, mean_interval
+from salon.store import Journal, open_journal, open_study, read_journal, write_json
+from salon.study import Generator, Noun, Prompt, Scorer, Signature
 
 COHP_FOLDER, DECISIONS_FILE, COHP_REPORT_FILE = "cohp", "decisions.jsonl", "report.json"
 _JOURNAL_WORDS = {

@@ -28,13 +28,18 @@ from pydantic import Field
 from scipy.stats import t as student
 
 from salon.errors import BadFile, BadValue
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import SCORES_FOLDER, PictureScore, ScoreSettings, read_scores, score_items, scores_file
-from salon.models.cache import ResultCache
-from salon.models.embeddings import encode_pictures
-from salon.models.encoders import Vectors
-from salon.select.explain import (
+from salon.judge import (
+    MEASUREMENTS,
+    SCORES_FOLDER,
+    PictureScore,
+    ScoreSettings,
+    make_scorer,
+    read_scores,
+    score_items,
+    scores_file,
+)
+from salon.models import ResultCache, Vectors, encode_pictures
+from salon.select.explanation import (
     Contribution,
     Explanation,
     Neighbor,
@@ -54,12 +59,9 @@ from salon.select.scores import list_scorers
 from salon.select.service.model import ModelAnswer, RecentValues
 from salon.select.service.service import SentPicture
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
-from salon.stats.result import Estimate
-from salon.store.folder import open_study
-from salon.store.near_pictures import content_hash
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.store import content_hash, is_inside, open_study, read_picture
+from salon.study import Item, Noun, Prompt, Scorer, Signature, Study
 
 
 class ExplainSettings(Noun):
@@ -250,8 +252,8 @@ def _picture_vectors(
     folder: Path, device: str | None, paths: Sequence[Path]
 ) -> tuple[str, Mapping[str, Vectors] | None]:
     """The name of a model and its vectors of pictures, by part; None unless it is a model of heads."""
-    from salon.judge.trained_model import opened
-    from salon.models.preference_model import HeadsModel as heads  # torch only for those who need it
+    from salon.judge import opened
+    from salon.models import HeadsModel as heads  # torch only for those who need it
 
     model, _ = opened(folder, device)
     if not isinstance(model, heads):

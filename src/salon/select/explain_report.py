@@ -8,25 +8,32 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.report import (
+    MISSING,
+    SIMULATED,
     Badge,
     Block,
     Card,
     Cell,
     Chart,
     Column,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    brief,
     charts,
+    element,
     estimate_value,
     located,
+    one_way,
+    rect,
+    score_text,
+    sentence,
 )
-from salon.report.filmstrip import FilmFrame, Filmstrip
-from salon.report.numbers import MISSING
-from salon.report.svg import element, rect
-from salon.report.words import SIMULATED, brief, fixed, one_way, score_text, sentence
-from salon.select.explain import (
+from salon.report.words import fixed
+from salon.select.explanation import (
     Contribution,
     Explanation,
     Neighbor,
@@ -35,7 +42,7 @@ from salon.select.explain import (
     PictureMeasurement,
     ScoreDifference,
 )
-from salon.store.pictures import picture_url
+from salon.store import picture_url
 
 _WIDTH = 420
 

@@ -21,9 +21,8 @@ from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
 from salon.select.weights import ScorerColumn, SealedRecord, read_sealed
-from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_threshold
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate, RecallThreshold, positives_needed, recall_threshold
+from salon.study import Noun, Signature
 
 GATE_FORMAT: Final = "salon.gate/1"
 OTHER_RECALLS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)

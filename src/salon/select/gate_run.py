@@ -15,21 +15,30 @@ from markupsafe import Markup
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.leaks import find_leaks, load_guard, picture_keys
-from salon.judge.model_scorers import model_folder
-from salon.judge.picture_scores import open_pictures
-from salon.judge.scoring import ScoreSettings
-from salon.models.cards import read_card
-from salon.report import Badge, Card, Note, Page, Section, located
-from salon.report.filmstrip import FilmFrame, Filmstrip
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.evaluate import find_leaks, load_guard, picture_keys
+from salon.judge import ScoreSettings, model_folder, open_pictures
+from salon.models import read_card
+from salon.report import (
+    Badge,
+    Card,
+    FilmFrame,
+    Filmstrip,
+    Note,
+    Page,
+    Section,
+    brief,
+    count_noun,
+    located,
+    one_way,
+    score_text,
+    sentence,
+)
+from salon.report.words import fixed
 from salon.select.best_of import scores_beside
 from salon.select.gate import Gate, GateDecision, GateSettings, make_gate
 from salon.select.scores import ScoreTable, StepCallback, no_progress, picture_scores, study_scores
-from salon.store.folder import is_study, local_path, open_study
-from salon.store.pictures import picture_url
-from salon.study import Criterion, Scale, Study
-from salon.study.nouns import Noun
+from salon.store import is_study, local_path, open_study, picture_url
+from salon.study import Criterion, Noun, Scale, Study
 
 GATE_FOLDER = "gate"
 

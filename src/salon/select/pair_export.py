@@ -19,13 +19,22 @@ import pyarrow as pa
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.people import people_only
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.splits import check_splits, item_prompts, prompt_texts, split_items
-from salon.judge.messages import Messages, Templates
-from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, wordings
-from salon.judge.scoring import SCORES_FOLDER, list_scores, read_score_run, read_scores, scores_file
-from salon.judge.vlm import Sight
+from salon.evaluate import people_only
+from salon.fuse import LabelSettings, check_splits, item_prompts, make_labels, prompt_texts, split_items
+from salon.judge import (
+    SCORES_FOLDER,
+    JudgeQuestion,
+    JudgeSettings,
+    Messages,
+    Sight,
+    Templates,
+    choose_paraphrase,
+    list_scores,
+    read_score_run,
+    read_scores,
+    scores_file,
+    wordings,
+)
 from salon.select.pairs import (
     DIFFUSERS,
     NO_PICTURE,
@@ -39,14 +48,8 @@ from salon.select.pairs import (
     trl_rows,
     write_rows,
 )
-from salon.store.atomic_files import whole_folder, write_json
-from salon.store.near_pictures import PictureKey, near_groups, picture_key
-from salon.store.pictures import read_picture
-from salon.store.plain_files import read_plain
-from salon.study import Signature, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, normalize_text
-from salon.study.votes import SPLITS
+from salon.store import PictureKey, near_groups, picture_key, read_picture, read_plain, whole_folder, write_json
+from salon.study import SPLITS, Noun, ScorerCard, Signature, Study, normalize_text
 
 PairFormat = Literal["diffusers", "trl"]
 PAIR_FORMATS: tuple[PairFormat, ...] = ("diffusers", "trl")

@@ -54,9 +54,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from salon.errors import TooFew
-from salon.store.atomic_files import whole_file
-from salon.study.nouns import Noun
-from salon.study.votes import SPLITS, check_shares
+from salon.store import whole_file
+from salon.study import SPLITS, Noun, check_shares
 
 REASONS = (
     "no picture",

@@ -30,20 +30,22 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.bench.judging import FINAL_FAILURES
+from salon.bench import FINAL_FAILURES
 from salon.errors import BadFile, BadValue, shorten
-from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
-from salon.generate.run import GeneratorWithNotes, generate_items
-from salon.judge.diagnosis import diagnosis_question, read_diagnosis, wording_hash
-from salon.judge.verdicts import UnparsedAnswer
-from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.generate import GenerateSettings, Generation, GeneratorWithNotes, generate_items, item_id, read_generations
+from salon.judge import (
+    Conversation,
+    NoReply,
+    Reply,
+    UnparsedAnswer,
+    Vlm,
+    diagnosis_question,
+    read_diagnosis,
+    wording_hash,
+)
 from salon.select.scores import StepCallback, no_progress
-from salon.store.atomic_files import write_json
-from salon.store.folder import default_name, is_study, save_study
-from salon.store.journal import Journal, open_journal, read_journal
-from salon.study import Ask, Failed, Generator, Made, Prompt, Study
-from salon.study.answers import Remark
-from salon.study.nouns import Noun
+from salon.store import Journal, default_name, is_study, open_journal, read_journal, save_study, write_json
+from salon.study import Ask, Failed, Generator, Made, Noun, Prompt, Remark, Study
 
 Arm = Literal["round", "control"]
 LONGEST_TEXT = 4_000

@@ -16,17 +16,26 @@ from salon.report import (
     ChartRow,
     Column,
     Details,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    Tone,
+    brief,
     charts,
+    count_noun,
     estimate_value,
     located,
+    missing_section,
+    one_way,
+    score_text,
+    sentence,
+    strip_section,
+    waiting_section,
 )
-from salon.report.blocks import Tone
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.report.words import fixed
 from salon.select.refine_scores import (
     RefineChain,
     RefineReport,
@@ -34,8 +43,8 @@ from salon.select.refine_scores import (
     RoundStep,
     ScorerResult,
 )
-from salon.stats.result import Estimate
-from salon.store.pictures import picture_url
+from salon.stats import Estimate
+from salon.store import picture_url
 from salon.study import Prompt
 
 LOOPS_SHOWN = 24

@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.collect.simulate.designers import TRUTH
+from salon.collect import TRUTH
 from salon.errors import BadValue
-from salon.generate.record import Generation, read_generations
-from salon.judge.vlm import Vlm
+from salon.generate import Generation, read_generations
+from salon.judge import Vlm
 from salon.select.refine import (
     REFINE_FOLDER,
     Arm,
@@ -39,12 +39,9 @@ from salon.select.refine_scores import (
     true_scores,
 )
 from salon.select.scores import StepCallback, no_progress
-from salon.stats.intervals import bootstrap_totals, paired_difference
-from salon.stats.signal_tests import holm
-from salon.store.atomic_files import write_json
-from salon.store.folder import open_study
-from salon.study import Generator, Prompt, Scorer, Signature
-from salon.study.answers import Point
+from salon.stats import bootstrap_totals, holm, paired_difference
+from salon.store import open_study, write_json
+from salon.study import Generator, Point, Prompt, Scorer, Signature
 
 REPORT_FILE = "report.json"
 OpenVlm = Callable[[], AbstractContextManager[Vlm]]

@@ -20,24 +20,27 @@ from typing import Final, Literal
 
 from pydantic import Field
 
-from salon.bench.judging import FINAL_FAILURES, POINTS_CRITERION, plan_role
-from salon.collect.simulate.designers import TRUTH, mean_quality
+from salon.bench import FINAL_FAILURES, POINTS_CRITERION, plan_role
+from salon.collect import TRUTH, mean_quality
 from salon.errors import BadValue
-from salon.generate.record import read_generations
-from salon.judge.folder import judge_folder, read_verdicts
-from salon.judge.registry import JudgeSpec, open_judge
-from salon.judge.run import run_plan
-from salon.judge.scoring import SCORES_FOLDER, read_scores, score_study, scores_file
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
+from salon.generate import read_generations
+from salon.judge import (
+    SCORES_FOLDER,
+    JudgeSpec,
+    Vlm,
+    judge_folder,
+    open_judge,
+    read_scores,
+    read_verdicts,
+    run_plan,
+    score_study,
+    scores_file,
+)
+from salon.models import ResultCache
 from salon.select.scores import StepCallback, no_progress
-from salon.stats.intervals import SHARE, UNBOUNDED, Ends
-from salon.stats.result import Estimate
-from salon.store.folder import open_study
-from salon.study import Criterion, Prompt, Scorer, Study
-from salon.study.answers import Point, Remark, majority_of_samples
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun
+from salon.stats import SHARE, UNBOUNDED, Ends, Estimate
+from salon.store import open_study
+from salon.study import Criterion, Noun, Point, Prompt, Remark, Scorer, ScorerCard, Study, majority_of_samples
 
 REFINE_FORMAT: Final = "salon.refine/1"
 
@@ -56,24 +59,24 @@ class RoundPicture(Noun):
 class RoundStep(Noun):
     """One round of one prompt."""
 
-    round: int
+    round: int = Field(description="Number of the round.")
     prompt: Prompt | None = Field(description="What was drawn; null while the chain waits.")
     changed: bool = Field(description="Whether it differs from the round before.")
-    shots: tuple[RoundPicture, ...]
+    shots: tuple[RoundPicture, ...] = Field(description="Its pictures.")
     seen: str | None = Field(None, description="The item that was looked at.")
     outcome: Literal["revised", "unread", "none"] | None = Field(None, description="What came of the look.")
     reason: str = Field("", description="Why there is no revision.")
-    remarks: tuple[Remark, ...] = ()
+    remarks: tuple[Remark, ...] = Field(default=(), description="What was found.")
 
 
 class RefineChain(Noun):
     """All rounds of one prompt."""
 
     prompt: Prompt = Field(description="The original.")
-    steps: tuple[RoundStep, ...]
+    steps: tuple[RoundStep, ...] = Field(description="Round 0 and the rounds after it.")
     control: tuple[RoundStep, ...] = Field(description="The original drawn again, from round 1.")
     best: str | None = Field(description="The item chosen of all rounds.")
-    best_round: int | None
+    best_round: int | None = Field(description="Its round.")
     why: str = Field(description="By what it was chosen.")
     waits: str = Field(description="What the chain waits for; empty when it is done.")
 
@@ -81,8 +84,8 @@ class RefineChain(Noun):
 class RoundMean(Noun):
     """The mean of one round."""
 
-    arm: Literal["round", "control"]
-    round: int
+    arm: Literal["round", "control"] = Field(description="Of the loop, or of the control.")
+    round: int = Field(description="Number of the round.")
     figure: Estimate | None = Field(description="Null where no prompt has a number.")
     missing: int = Field(description="Prompts without a number in this round.")
 
@@ -90,24 +93,26 @@ class RoundMean(Noun):
 class RoundDifference(Noun):
     """One thing less another, prompt by prompt."""
 
-    first: str
-    second: str
-    figure: Estimate
+    first: str = Field(description="What is compared.")
+    second: str = Field(description="What it is compared with.")
+    figure: Estimate = Field(description="The mean of the differences.")
     p: float = Field(description="Two-sided, by flipping signs.")
     holm: float = Field(description="Adjusted for all differences of this scorer.")
-    law: str
+    law: str = Field(description="How p was found.")
     missing: int = Field(description="Prompts that lack one of the two.")
 
 
 class ScorerResult(Noun):
     """One scorer's numbers."""
 
-    scorer: str
-    signature: str
-    higher_is_better: bool
-    levels: tuple[RoundMean, ...]
+    scorer: str = Field(description="Its name.")
+    signature: str = Field(description="What reproduces its numbers.")
+    higher_is_better: bool = Field(description="Which way is better.")
+    levels: tuple[RoundMean, ...] = Field(description="Means of rounds and controls.")
     best: tuple[RoundMean, ...] = Field(description="Of the pictures chosen among all rounds, and among all controls.")
-    differences: tuple[RoundDifference, ...]
+    differences: tuple[RoundDifference, ...] = Field(
+        description="Rounds less the first round, and less their controls."
+    )
     unscored: dict[str, int] = Field(description="Pictures without a number, by reason.")
 
 
@@ -115,25 +120,25 @@ class RefineReport(Noun):
     """The whole loop."""
 
     format: Literal["salon.refine/1"] = Field(REFINE_FORMAT, description="Name and version of this shape.")
-    study: str
-    generator: str
-    vlm: str
-    rounds: int
-    images: int
-    sees: Literal["original", "both"]
-    prompts: int
+    study: str = Field(description="Folder of the loop.")
+    generator: str = Field(description="Who drew.")
+    vlm: str = Field(description="Who looked.")
+    rounds: int = Field(description="Rounds after the first drawing.")
+    images: int = Field(description="Pictures of each prompt in each round.")
+    sees: Literal["original", "both"] = Field(description="Prompts that who looked was shown.")
+    prompts: int = Field(description="Prompts of the loop.")
     pick: str | None = Field(description="The scorer that chooses; null where nothing does.")
     replies: dict[str, int] = Field(description="Looks by outcome: revised, unread, none.")
     unread: dict[str, int] = Field(description="Answers that were not read and looks without an answer, by reason.")
     waiting: dict[str, int] = Field(description="Chains that wait, by what for.")
     failed: dict[str, int] = Field(description="Pictures that were not made, by kind.")
     cost: float | None = Field(description="Of all replies on record, where it is known.")
-    level: float
-    chains: tuple[RefineChain, ...]
-    scores: tuple[ScorerResult, ...]
-    policies: tuple[str, ...]
-    notes: tuple[str, ...]
-    signature: str
+    level: float = Field(description="Confidence level of all intervals.")
+    chains: tuple[RefineChain, ...] = Field(description="Prompt by prompt, all rounds.")
+    scores: tuple[ScorerResult, ...] = Field(description="Scorer by scorer, means and differences.")
+    policies: tuple[str, ...] = Field(description="How gaps were treated, a sentence each.")
+    notes: tuple[str, ...] = Field(description="What a reader should know, a sentence each.")
+    signature: str = Field(description="What reproduces these numbers.")
 
     @property
     def is_complete(self) -> bool:

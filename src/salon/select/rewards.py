@@ -21,7 +21,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from salon.errors import BadColumns, BadValue, TooFew
-from salon.select.reward import Reward, RewardBatch, Text
+from salon.select.reward_source import Reward, RewardBatch, Text
 
 # -- rows of a data set ------------------------------------------------------------------------------------------------
 

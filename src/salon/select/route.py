@@ -35,8 +35,7 @@ from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.select.weights import SealedRecord, full_id, read_sealed, read_weights
-from salon.study import Prompt
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Prompt, Signature
 
 ROUTES_FORMAT: Final = "salon.routes/1"
 LOGIT = "logit"

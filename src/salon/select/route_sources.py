@@ -11,15 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 from scipy import stats
 
-from salon.bench.arena import FORMAT as ARENA
-from salon.bench.arena import ArenaSnapshot, RoutingCandidate, RoutingJob
-from salon.bench.arena_fit import ArenaSettings, arena_snapshot
+from salon.bench import FORMAT as ARENA, ArenaSettings, ArenaSnapshot, RoutingCandidate, RoutingJob, arena_snapshot
 from salon.errors import BadFile, BadValue
-from salon.fuse.results import FORMAT as FUSED
-from salon.fuse.results import FuseReport, ScoreRow
+from salon.fuse import FORMAT as FUSED, FuseReport, ScoreRow
 from salon.select.route import LOGIT, Arm, GeneratorRoute, Routes, mark_best, read_routes
 from salon.select.weights import read_weights
-from salon.store.folder import open_study
+from salon.store import open_study
 from salon.study import Signature
 
 ROUTE_POLICIES = (

@@ -16,11 +16,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.model_scorers import expand_raters, scorer_names
-from salon.judge.picture_scores import DistributedScorer, PictureSource, score_pictures
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import SCORES_FOLDER, ScoreSettings, read_scores, score_study, scores_file
-from salon.models.cache import ResultCache
+from salon.judge import (
+    SCORES_FOLDER,
+    DistributedScorer,
+    PictureSource,
+    ScoreSettings,
+    expand_raters,
+    make_scorer,
+    read_scores,
+    score_pictures,
+    score_study,
+    scorer_names,
+    scores_file,
+)
+from salon.models import ResultCache
 from salon.select.weights import ScorerColumn, ScoreReference, describe_scorer, make_reference
 from salon.study import Scorer, Study
 

@@ -35,9 +35,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.store.atomic_files import write_json
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun
+from salon.store import write_json
+from salon.study import Noun, Scorer, ScorerCard
 
 RecordType = TypeVar("RecordType", bound="SealedRecord")
 
@@ -192,9 +191,9 @@ class ScorerColumn(Noun):
     """What one has to know of a column of scores before it is added to another."""
 
     criterion: str = Field(description="Id of the criterion; the scorer's name where it was made for none.")
-    scorer: str = ""
-    signature: str = ""
-    higher_is_better: bool = True
+    scorer: str = Field(default="", description="Name of the scorer.")
+    signature: str = Field(default="", description="What reproduces its scores.")
+    higher_is_better: bool = Field(default=True, description="False where the lowest is best.")
     scale: str | None = Field(
         None, description="Columns with the same words here may be added as they stand; null: a scale of its own."
     )

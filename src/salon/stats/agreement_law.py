@@ -26,7 +26,7 @@ w (chi2(d) - d) with w = k3 / (4 k2), d = 8 k2^3 / k3^2. As R grows this is the 
 
 Tails over prompts. All laws exact: convolved exactly, by a Fourier transform of the law tilted to the total seen, so
 that far tails keep their digits. Otherwise the saddle-point tail of Lugannani and Rice from the sum of the cumulant
-generating functions, half a lattice step corrected. Its error is measured in docs/methods/verdicts.md.
+generating functions, half a lattice step corrected. Its error is measured in docs/methods/signal.md.
 
 Source. Kendall (1938); Ehrenberg (1952); Lugannani and Rice (1980); Daniels (1987) for the lattice correction.
 """

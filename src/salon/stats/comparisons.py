@@ -25,7 +25,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components, shortest_path
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -36,7 +36,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

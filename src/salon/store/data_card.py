@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from salon.study import Criterion, Study
-from salon.study.nouns import salon_version
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Criterion, Study, salon_version
 
 CARD_FILE = "README.md"
 _MARK = "# Written by Salon; a new export replaces this file."
@@ -34,8 +32,27 @@ def is_salon_card(path: Path) -> bool:
 
 def card(study: Study) -> str:
     """The whole README.md."""
-    parts = [_front_matter(study), _what(study), _tables(study), _criteria(study), _raters(study), _design(study)]
-    return "\n".join([*parts, _missing_data(study), _identity(study)])
+    rows = ((kind, f"{count:,}", f"`data/{kind}.parquet`") for kind, count in study.counts.items())
+    tables = _section("Tables", _grid(("table", "rows", "file"), rows))
+    criteria = _criteria(study)
+    front_matter = _front_matter(study)
+    lines = [f"# {escape_md(study.name)}", ""]
+    if study.simulated:
+        lines += ["**Simulated: no person gave these answers.**", ""]
+    if study.note:
+        lines += [*map(escape_md, study.note.splitlines()), ""]
+    within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
+    lines += [
+        "A preference study: judgments of items by raters under named criteria. Items are compared with items "
+        f"{within[study.compare_within]}.",
+        "",
+    ]
+    what = "\n".join(lines)
+    parts = [front_matter, what, tables, criteria, _raters(study), _design(study)]
+    reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
+    hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
+    identity = _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
+    return "\n".join([*parts, _missing_data(study), identity])
 
 
 # -- for machines ------------------------------------------------------------------------------------------
@@ -61,26 +78,6 @@ def _quoted(text: str) -> str:
 
 
 # -- for people --------------------------------------------------------------------------------------------
-
-
-def _what(study: Study) -> str:
-    lines = [f"# {escape_md(study.name)}", ""]
-    if study.simulated:
-        lines += ["**Simulated: no person gave these answers.**", ""]
-    if study.note:
-        lines += [*map(escape_md, study.note.splitlines()), ""]
-    within = {"prompt": "of the same prompt", "category": "of the same category", "all": "of the whole study"}
-    lines += [
-        "A preference study: judgments of items by raters under named criteria. Items are compared with items "
-        f"{within[study.compare_within]}.",
-        "",
-    ]
-    return "\n".join(lines)
-
-
-def _tables(study: Study) -> str:
-    rows = ((kind, f"{count:,}", f"`data/{kind}.parquet`") for kind, count in study.counts.items())
-    return _section("Tables", _grid(("table", "rows", "file"), rows))
 
 
 def _criteria(study: Study) -> str:
@@ -136,12 +133,6 @@ def _missing_data(study: Study) -> str:
             "An optional column that is absent was not recorded."
         ],
     )
-
-
-def _identity(study: Study) -> str:
-    reasons = [f"- revision {revision.number}: {escape_md(revision.reason)}" for revision in study.revisions]
-    hash_line = f"Content hash `{study.hash}` (`data:{study.hash[:12]}@r{study.revision}` in signatures)."
-    return _section("Identity", [hash_line, "", *reasons, "", f"Written by Salon {salon_version()}."])
 
 
 def _section(title: str, lines: Iterable[str]) -> str:

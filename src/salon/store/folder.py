@@ -25,11 +25,8 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, InputError
 from salon.store import data_card
 from salon.store.atomic_files import PART, present_folder, wait_turn, whole_file, whole_folder
-from salon.store.table_files import FORMS, read_table, write_table
-from salon.study import Cohort, Criterion, Design, Revision, Study
-from salon.study.nouns import Noun
-from salon.study.study import FIRST, CompareWithin
-from salon.study.tables import KINDS
+from salon.store.tabular_files import FORMS, read_table, write_table
+from salon.study import FIRST, KINDS, Cohort, CompareWithin, Criterion, Design, Noun, Revision, Study
 
 FORMAT = 1
 """The version of the folder format this Salon writes, and the newest it reads."""

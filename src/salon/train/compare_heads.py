@@ -28,16 +28,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile, MissingExtra, NotConverged
-from salon.evaluate.validation import DRAWS, hits
-from salon.models.encoders import Encoder
-from salon.models.folder_encoders import ClipEncoder
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.evaluate import DRAWS, hits
+from salon.models import ClipEncoder
+from salon.stats import SHARE, Estimate, bootstrap_totals
+from salon.store import write_json
+from salon.study import Noun, Signature, Study
 from salon.train.head_data import EncodedStudy, split_rows
 from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
@@ -47,8 +44,7 @@ from salon.train.training_setup import add_encoder_lora, merge_lora
 try:
     import torch
     from torch import Tensor, nn
-    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-    from torch.nn.functional import normalize
+    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy, normalize
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 
@@ -231,22 +227,18 @@ def _lora_row(
         )
         loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)
         notes.append(f"adapters, seed {seeded.seed}: validation loss {loss_texts} by pass; pass {tuned.best_pass} kept")
-        accuracies.append(_accuracy(_encode_again(prepared, tuned.encoder, paths), seeded))
+        vectors = [np.empty((0, tuned.encoder.text_width), np.float32)]
+        items = list(prepared.encoded.items)
+        for start in range(0, len(items), 8):
+            pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
+            vectors.append(tuned.encoder.pictures(pictures, "image"))
+        encoded = EncodedStudy(
+            tuned.encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
+            prepared.encoded.texts, tuned.encoder.texts(list(prepared.encoded.texts)),
+        )  # fmt: skip
+        encode_again = replace(prepared, encoder=tuned.encoder, encoded=encoded)
+        accuracies.append(_accuracy(encode_again, seeded))
     return table.row(LORA, accuracies), notes
-
-
-def _encode_again(prepared: PreparedStudy, encoder: Encoder, paths: dict[str, Path]) -> PreparedStudy:
-    """The same study as vectors of another encoder; they are kept nowhere."""
-    vectors = [np.empty((0, encoder.text_width), np.float32)]
-    items = list(prepared.encoded.items)
-    for start in range(0, len(items), 8):
-        pictures = [_open_image(paths[item]) for item in items[start : start + 8]]
-        vectors.append(encoder.pictures(pictures, "image"))
-    encoded = EncodedStudy(
-        encoder.parts, {item: row for row, item in enumerate(items)}, {"image": np.concatenate(vectors)},
-        prepared.encoded.texts, encoder.texts(list(prepared.encoded.texts)),
-    )  # fmt: skip
-    return replace(prepared, encoder=encoder, encoded=encoded)
 
 
 # -- adapters on an encoder --------------------------------------------------------------------------------------------

@@ -19,7 +19,8 @@ Why the released law cannot learn sigma: by Price's theorem dE[f(z)]/d(v²) = E[
 loss falls whenever sigma does, whatever the votes. In the paper's law the sign is that of E[s''(z)], which is positive
 where the likelier side lost: surprises widen sigma, confirmations narrow it.
 
-Source: HPSv3 section 4.1; Burges et al. 2005 (RankNet); Davidson 1970; Rao & Kupper 1967. See docs/methods/losses.md.
+Source: HPSv3 section 4.1; Burges et al. 2005 (RankNet); Davidson 1970; Rao & Kupper 1967.
+See docs/methods/reward-models.md.
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from salon.errors import BadValue, MissingExtra
-from salon.stats.uncertain_scores import LOGISTIC_VARIANCE, QUADRATURE_POINTS, WIDE, normal_points
+from salon.stats import LOGISTIC_VARIANCE, QUADRATURE_POINTS, WIDE, normal_points
 
 try:
     import torch

@@ -3,7 +3,7 @@
 The network is the real one of transformers on torch's meta device, from its config alone: parameters can be counted,
 and adapters added, without reading a weight. A few well-known shapes are known by name.
 
-Activations are counted by formula (docs/methods/memory.md): what autograd saves, each storage once, that is the inputs
+Activations are counted by formula (docs/methods/reward-models.md): what autograd saves, each storage once, that is the inputs
 of linear layers, norms, activation functions and attention. Attention is SDPA or flash: queries, keys, values, its
 output and one log-sum for each head, never the (length x length) weights. Not counted are the words of an output layer
 (no reward needs them), temporary results inside one operation, and what the allocator loses between its blocks.
@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from salon.errors import MissingExtra, UnknownReference
-from salon.models.hpsv3 import HPSV3_WEIGHTS
-from salon.models.reward_heads import REWARD, new_reward_head
-from salon.models.reward_network import BACKBONE, RewardNetwork
+from salon.models import BACKBONE, HPSV3_WEIGHTS, REWARD, RewardNetwork, new_reward_head
 
 try:
     import torch

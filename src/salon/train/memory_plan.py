@@ -1,6 +1,6 @@
 """How much memory a training needs on each GPU, by arithmetic, before any weight is read.
 
-Parameters and activations are counted by `memory_network`; docs/methods/memory.md has the formulas. What AdamW keeps is
+Parameters and activations are counted by `memory_network`; docs/methods/reward-models.md has the formulas. What AdamW keeps is
 counted to the byte. What engines gather for a moment (FSDP2's and ZeRO's whole layers and buckets) follows from their
 defaults.
 """
@@ -19,8 +19,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from salon.errors import BadValue, MissingExtra, SalonError
-from salon.models.reward_network import RewardNetwork
-from salon.study.nouns import Noun
+from salon.models import RewardNetwork
+from salon.study import Noun
 from salon.train.distill_settings import DistillSettings
 from salon.train.memory_network import (
     FLOAT,

@@ -35,12 +35,9 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.stats.intervals import SHARE, Ends, Resampling, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.store.pictures import read_picture
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.stats import SHARE, Ends, Estimate, Resampling, bootstrap_totals
+from salon.store import read_picture
+from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
 
 Kind = Literal["trick", "control"]
 Alter = Callable[[Image.Image, float, str, np.random.Generator], Image.Image]
@@ -288,9 +285,8 @@ def _probe_items(
     pictured = [item for item in every if item.image is not None]
     usable = [item for item in pictured if item.id not in leave_out]
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    chosen = [
-        item.model_copy(update={"image": str(folder / str(item.image))}) for item in _select_items(usable, settings)
-    ]
+    select_items = _select_items(usable, settings)
+    chosen = [item.model_copy(update={"image": str(folder / str(item.image))}) for item in select_items]
     item_prompts = [prompts.get(item.prompt or "") for item in chosen]
     values = scorer.score(chosen, item_prompts)
     able = [n for n, (item, value) in enumerate(zip(chosen, values)) if value is not None and _opens(item)]
@@ -371,7 +367,14 @@ def _row(
         raise TooFew("scores of altered items are needed", found="none", where=f"{trick.words(strength)}")
     change = np.where(is_scored, (altered - scene.score) / scene.spread, 0.0)
     risen = is_scored & (altered > scene.score)
-    pairs = _overturned(scene, altered)
+    losers, won = [], []
+    for members in (np.flatnonzero(scene.cluster == number) for number in range(scene.cluster.max() + 1)):
+        lost = scene.score[members][:, None] < scene.score[members][None, :]
+        lost &= ~np.isnan(altered[members])[:, None]
+        loser, winner = np.nonzero(lost)
+        losers.append(members[loser])
+        won.append(altered[members[loser]] > scene.score[members[winner]])
+    pairs = np.concatenate(losers), np.concatenate(won)
     overturned = None
     if len(pairs[1]):
         cluster, weights = scene.cluster[pairs[0]], np.ones(len(pairs[1]))
@@ -387,18 +390,6 @@ def _row(
         risen=_mean(scene.cluster, risen, is_scored, level=level, settings=settings, ends=SHARE),
         overturned=overturned,
     )
-
-
-def _overturned(scene: _ProbeItems, altered: Floats) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Of every pair of one prompt with a winner: the loser, and whether it wins once it is altered."""
-    losers, won = [], []
-    for members in (np.flatnonzero(scene.cluster == number) for number in range(scene.cluster.max() + 1)):
-        lost = scene.score[members][:, None] < scene.score[members][None, :]
-        lost &= ~np.isnan(altered[members])[:, None]
-        loser, winner = np.nonzero(lost)
-        losers.append(members[loser])
-        won.append(altered[members[loser]] > scene.score[members[winner]])
-    return np.concatenate(losers), np.concatenate(won)
 
 
 def _mean(

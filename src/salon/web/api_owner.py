@@ -13,10 +13,9 @@ from pydantic import Field, JsonValue
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadFile, BadValue
-from salon.store.field_files import FIELD_FILES
-from salon.store.folder import EXPORTS
+from salon.store import EXPORTS, FIELD_FILES
 from salon.web.api_rater import ERRORS, ApiModel, AuditShape, InvitationShape, RaterShape, rater_shape
 from salon.web.auth import OwnerSession, get_studio
 

@@ -16,11 +16,8 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from salon.calls.scores_schema import ServiceError
-from salon.collect.assignment import NoMoreQuestions, Rest
-from salon.collect.questions import Given
-from salon.collect.studio.rater_side import EntryStep, RaterProgress, ShownTask, StudioStep
-from salon.collect.studio.studio import Studio
+from salon.calls import ServiceError
+from salon.collect import EntryStep, Given, NoMoreQuestions, RaterProgress, Rest, ShownTask, Studio, StudioStep
 from salon.errors import BadValue
 from salon.study import Criterion
 from salon.web.auth import Anyone, require_session

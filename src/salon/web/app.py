@@ -14,15 +14,10 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import JSONResponse
 
-from salon.collect.plan import workloads
-from salon.collect.settings import FILE
-from salon.collect.studio.setup import database_file, describe_questions, first_plan, study_to_collect
-from salon.collect.studio.studio import Studio
+from salon.collect import FILE, Studio, database_file, describe_questions, first_plan, study_to_collect, workloads
 from salon.errors import SalonError
-from salon.generate.readiness import ReadySettings, check_ready
-from salon.store.database import Database, open_database
-from salon.store.database.connection import NoStudy, Unavailable
-from salon.store.folder import open_study
+from salon.generate import ReadySettings, check_ready
+from salon.store import Database, NoStudy, Unavailable, open_database, open_study
 from salon.web import api_owner, api_rater, auth, errors, images, rendering
 from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log

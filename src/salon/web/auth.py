@@ -28,10 +28,9 @@ from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadValue
-from salon.store.database import Database, LinkHolder
-from salon.store.database.connection import BadLink, now_ms
+from salon.store import BadLink, Database, LinkHolder, now_ms
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
 from salon.web.guard import UPLOADS, Buckets, address_of, bearer_token, session_cookie
 from salon.web.rendering import PageWords, render_page

@@ -28,7 +28,7 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from salon.collect.studio.rater_side import TooEarly
+from salon.collect import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
 from salon.store.database import connection as database
 from salon.web.rendering import PageWords, render_page

@@ -24,11 +24,9 @@ from fastapi import APIRouter, Request
 from PIL import Image
 from starlette.responses import FileResponse
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadFile
-from salon.store.atomic_files import whole_file
-from salon.store.database import Database
-from salon.store.pictures import is_inside, read_bytes, read_picture
+from salon.store import Database, is_inside, read_bytes, read_picture, whole_file
 from salon.web.auth import Anyone, Session
 from salon.web.errors import NoSuchPage
 

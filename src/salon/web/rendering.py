@@ -17,8 +17,8 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from salon.collect.questions import Sentences, languages
-from salon.report.page import asset, ground
+from salon.collect import Sentences, languages
+from salon.report import asset, ground
 
 TEMPLATES = Path(__file__).parent / "templates"
 

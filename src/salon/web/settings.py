@@ -17,10 +17,8 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import whole_file
-from salon.store.database import Database
-from salon.store.database.connection import BadLink
-from salon.study.nouns import Noun
+from salon.store import BadLink, Database, whole_file
+from salon.study import Noun
 
 PRIVATE = ".studio"
 """Folder inside the study for what only the owner may read."""

@@ -124,7 +124,11 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
         return keyed[-1]
     stated = [] if values else list(explicit_statements(text))
     if stated:
-        answer = _last_statement(text, stated, menu)
+        answers = [(menu(words), at) for words, at in sorted(stated, key=lambda statement: statement[1])[-20:]]
+        own = [
+            answer for answer, at in answers if isinstance(answer, ReadAnswer) or not _TYPED.match(text[at : at + 20])
+        ]
+        answer = own[-1] if own else answers[-1][0]
         below = {_option_line(_MARK.sub("", line), menu) for line in set(text_lines(after_statement(text)))}
         return SEVERAL if any(isinstance(choice, ReadAnswer) and choice != answer for choice in below) else answer
     listed = [menu(value) for value in _word_lists(text, values)]
@@ -135,13 +139,6 @@ def _choice(response: str | None, menu: Callable[[Any], Answer], prose: Callable
     if alone:
         return ReadAnswer(alone.pop()) if len(alone) == 1 and not any(map(_CORRECTS.match, spoken)) else SEVERAL
     return (None if is_refusal(text) else prose(text)) or why_unanswered(text)
-
-
-def _last_statement(text: str, stated: Sequence[tuple[str, int]], menu: Callable[[Any], Answer]) -> Answer:
-    """What the last statement says; one about another property ("Alignment: left" of a rotation) is none."""
-    answers = [(menu(words), at) for words, at in sorted(stated, key=lambda statement: statement[1])[-20:]]
-    own = [answer for answer, at in answers if isinstance(answer, ReadAnswer) or not _TYPED.match(text[at : at + 20])]
-    return own[-1] if own else answers[-1][0]
 
 
 def _keyed_answer(value: Any, menu: Callable[[Any], Answer]) -> Answer | None:

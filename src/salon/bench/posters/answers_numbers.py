@@ -359,21 +359,17 @@ def _is_box(value: Any) -> bool:
     return isinstance(value, list) and len(value) == 4 and not any(isinstance(part, list | dict) for part in value)
 
 
-def _is_pair(value: Any) -> bool:
-    """Two corners."""
-    return (
-        isinstance(value, list) and len(value) == 2
-        and all(isinstance(c, list) and len(c) == 2 and all(isinstance(n, int | float) for n in c) for c in value)
-    )  # fmt: skip
-
-
 def _nested_boxes(value: Any, name: str | None = None, depth: int = 0) -> Raw:
     """Boxes inside lists and objects, each with the name nearest to it."""
     if depth > 6:
         return []
     if _is_box(value):
         return [(name, value)]
-    if _is_pair(value):
+    if (
+        isinstance(value, list)
+        and len(value) == 2
+        and all(isinstance(c, list) and len(c) == 2 and all(isinstance(n, int | float) for n in c) for c in value)
+    ):
         return [(name, [*value[0], *value[1]])]
     if isinstance(value, list):
         return _in_list(value, name, depth)
@@ -405,7 +401,18 @@ def _in_list(value: list[Any], name: str | None, depth: int) -> Raw:
     empty: Raw = [(None, [None] * 4)]
     if not any(parts):
         return [(name, [None] * 4)] * len(value) if value and all(_is_number_list(part) for part in value) else []
-    return [box for part, own in zip(value, parts) for box in (own or (empty if _is_nothing(part) else []))]
+    return [
+        box
+        for part, own in zip(value, parts)
+        for box in (
+            own
+            or (
+                empty
+                if (part is None or part == [] or _is_number_list(part) or (isinstance(part, str) and len(part) < 20))
+                else []
+            )
+        )
+    ]
 
 
 def _is_number(value: Any) -> bool:
@@ -414,10 +421,6 @@ def _is_number(value: Any) -> bool:
 
 def _is_number_list(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and all(_is_number(part) for part in value)
-
-
-def _is_nothing(value: Any) -> bool:
-    return value is None or value == [] or _is_number_list(value) or (isinstance(value, str) and len(value) < 20)
 
 
 def _flat(text: str) -> Raw:

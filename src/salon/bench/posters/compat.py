@@ -299,18 +299,14 @@ def _rotation(everything: Sequence[Record]) -> Numbers:
 def _empty(records: Sequence[Record]) -> Numbers:
     overlaps, matches = [], []
     for record, answer in _with_responses(records):
-        ids, truth = _last_list(answer), set(record["gt"])
+        start, end = answer.rfind("["), answer.rfind("]")
+        pieces = answer[start + 1 : end].split(",") if -1 < start < end else []
+        last_list = [int(piece.strip()) for piece in pieces if piece.strip()]
+        ids, truth = last_list, set(record["gt"])
         answered = set(ids)
         overlaps.append(len(answered & truth) / len(answered | truth) if answered | truth else 1.0)
         matches.append(len(ids) == len(record["gt"]))
     return _means("iou", overlaps) | _means("match", matches)
-
-
-def _last_list(answer: str) -> list[int]:
-    """What stands between the last opening and the last closing bracket; ValueError where a piece is no number."""
-    start, end = answer.rfind("["), answer.rfind("]")
-    pieces = answer[start + 1 : end].split(",") if -1 < start < end else []
-    return [int(piece.strip()) for piece in pieces if piece.strip()]
 
 
 def _layout_accuracy(records: Sequence[Record]) -> tuple[float, int]:

@@ -36,7 +36,7 @@ from salon.bench.posters.files import PosterFile
 from salon.bench.posters.item import Box, PosterItem
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, PosterTask, task_named
 from salon.errors import SalonError
-from salon.store.pictures import read_picture
+from salon.store import read_picture
 
 Name = Literal["perfect", "random", "always-a", "list-everything", "empty"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -204,7 +204,15 @@ def tesseract(path: Path) -> list[OcrLine]:
     )  # fmt: skip
     if process.returncode:
         raise SalonError("Tesseract reads the picture", found=process.stderr.decode(errors="replace"), where=str(path))
-    return _lines(process.stdout.decode("utf-8", "replace"), picture.width, picture.height)
+    table = process.stdout.decode("utf-8", "replace")
+    words: dict[tuple[str, ...], list[dict[str, str]]] = {}
+    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
+        if row["level"] == "5" and row["text"].strip():
+            words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
+    return [
+        OcrLine(" ".join(word["text"] for word in line), _around(line, picture.width, picture.height))
+        for line in words.values()
+    ]
 
 
 READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapidocr, "tesseract": tesseract}
@@ -213,7 +221,7 @@ READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapido
 def engine_signature(name: EngineName) -> str:
     """Name and version."""
     if name == "rapidocr":
-        from salon.models.ocr import READER
+        from salon.models import READER
 
         return str(READER)
     process = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
@@ -252,15 +260,6 @@ def place_of(text: str, lines: Sequence[OcrLine]) -> Box | None:
     likeness = [SequenceMatcher(None, target, key, autojunk=False).ratio() for key in keys]
     best = int(np.argmax(likeness)) if likeness else -1
     return lines[best].box if best >= 0 and likeness[best] >= COVERED else None
-
-
-def _lines(table: str, width: int, height: int) -> list[OcrLine]:
-    """Words of Tesseract's table by block, paragraph and line."""
-    words: dict[tuple[str, ...], list[dict[str, str]]] = {}
-    for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
-        if row["level"] == "5" and row["text"].strip():
-            words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
-    return [OcrLine(" ".join(word["text"] for word in line), _around(line, width, height)) for line in words.values()]
 
 
 def _around(words: Sequence[dict[str, str]], width: int, height: int) -> Box:

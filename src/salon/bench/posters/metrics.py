@@ -38,8 +38,7 @@ from numpy.typing import NDArray
 from salon.bench.posters.item_scores import ItemScore
 from salon.bench.posters.results import DifficultyCurve, DifficultyPoint, MetricResult, PosterGroup, PosterScoreSettings
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, Metric, PosterTask
-from salon.stats.intervals import UNBOUNDED, Ends, exact_bound, interval
-from salon.stats.result import Estimate
+from salon.stats import UNBOUNDED, Ends, Estimate, exact_bound, interval
 
 FloatArray = NDArray[np.float64]
 Value = Callable[[FloatArray], float]
@@ -238,7 +237,8 @@ def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:
     missing = np.isnan(x)
     if not missing.any() or pearson(y, y) is None:
         return np.where(missing, LOW, x)
-    fillings = [*_corner_fillings(x, y, missing), _interior_filling(x, y, missing)]
+    corner_fillings = _corner_fillings(x, y, missing)
+    fillings = [*corner_fillings, _interior_filling(x, y, missing)]
     return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
 
 

@@ -44,8 +44,8 @@ from salon.bench.posters.results import (
     WrongAnswer,
 )
 from salon.bench.posters.tasks import PosterTask
-from salon.stats.intervals import SHARE, exact_bound
-from salon.study.nouns import Setting, Signature
+from salon.stats import SHARE, exact_bound
+from salon.study import Setting, Signature
 
 POLICIES = (
     "An item without an answer, or whose answer cannot be read, is worth nothing and stays in the denominator.",
@@ -71,6 +71,7 @@ def score_files(
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
     scored = {file.task.name: score_items(file, settings, pictures) for file in files}
     draws = {file.task.name: draw_metrics(file.task, scored[file.task.name], settings) for file in files}
+    signature = _signature(files, settings)
     return PosterReport(
         contestant=contestant,
         settings=settings,
@@ -81,7 +82,7 @@ def score_files(
         curves=tuple(c for file in files for c in difficulty_curves(file.task, scored[file.task.name], settings)),
         judges=tuple(judges),
         policies=POLICIES,
-        signature=_signature(files, settings),
+        signature=signature,
     )
 
 

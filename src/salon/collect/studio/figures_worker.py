@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.figures import LiveFigures, compute_figures
 from salon.errors import SalonError
-from salon.store.database import Database, open_database
+from salon.store import Database, open_database
 
 _LENGTH = 8
 _POLITE = 10
@@ -52,7 +52,11 @@ class FiguresWorker:
             jobs, answers = self._pipes()
             jobs.write(json.dumps(job).encode() + b"\n")
             jobs.flush()
-            answer = _receive(answers)
+            length = int.from_bytes(answers.read(_LENGTH), "big")
+            data = answers.read(length)
+            if not length or len(data) < length:
+                raise EOFError
+            answer = pickle.loads(data)
         except (OSError, EOFError, ValueError):  # it died, or was closed while it was working
             self._end()
             raise FiguresFailed("the live figures need a process of their own", found="one that ended") from None
@@ -85,14 +89,6 @@ class FiguresWorker:
                 command = [sys.executable, "-m", "salon.collect.studio.figures_worker"]
                 self._process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
             return self._process.stdin, self._process.stdout
-
-
-def _receive(stream: Any) -> object:
-    length = int.from_bytes(stream.read(_LENGTH), "big")
-    data = stream.read(length)
-    if not length or len(data) < length:
-        raise EOFError
-    return pickle.loads(data)
 
 
 def work(jobs: BinaryIO, answers: BinaryIO) -> None:

@@ -7,7 +7,7 @@ process is killed between the two, erasing again finishes it.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -17,10 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.errors import UnknownReference
-from salon.store.atomic_files import held
-from salon.store.folder import export_study, open_study, studio_file, table_files
-from salon.study import Ranking, Study
-from salon.study.tables import JUDGMENTS
+from salon.store import export_study, held, open_study, studio_file, table_files
+from salon.study import JUDGMENTS, Ranking, Study
 
 _LEAST_RANKED = 2
 
@@ -123,7 +121,17 @@ def find_rater_data(folder: Path, rater: str) -> RaterData:
             ids |= {state.id for state in database.raters()}
             answers = database.answered().get(rater, 0) if rater in {s.id for s in database.raters()} else None
     if rater not in ids:
-        raise _unknown_rater(rater, ids, folder)
+        names = sorted(ids)
+        near = difflib.get_close_matches(rater, names, MOST_NAMES, 0.5) or names[:MOST_NAMES]
+        unknown_rater = UnknownReference(
+            "a rater of the study is needed",
+            found=repr(rater),
+            where=str(folder),
+            remedy=f"one of {len(names):,}, such as {', '.join(map(repr, near))}"
+            if names
+            else "the study has no raters",
+        )
+        raise unknown_rater
     return RaterData(rater, judgments, answers)
 
 
@@ -152,14 +160,3 @@ def _studio(folder: Path) -> Iterator[Any]:
 
     with databases.open_database(file) as database:
         yield database
-
-
-def _unknown_rater(rater: str, ids: Iterable[str], folder: Path) -> UnknownReference:
-    names = sorted(ids)
-    near = difflib.get_close_matches(rater, names, MOST_NAMES, 0.5) or names[:MOST_NAMES]
-    return UnknownReference(
-        "a rater of the study is needed",
-        found=repr(rater),
-        where=str(folder),
-        remedy=f"one of {len(names):,}, such as {', '.join(map(repr, near))}" if names else "the study has no raters",
-    )

@@ -68,7 +68,13 @@ def _scale_features(gray: np.ndarray) -> list[float]:
     symmetric = _shape(np.abs(normal).mean() ** 2 / variance), float(np.log(variance))
     features = list(symmetric)
     for down, across in _NEIGHBOURS:
-        features += _lopsided(normal * np.roll(normal, (-down, -across), (0, 1)))
+        values = normal * np.roll(normal, (-down, -across), (0, 1))
+        left = np.sqrt((values[values < 0] ** 2).mean() if (values < 0).any() else 0) + 1e-4
+        right = np.sqrt((values[values >= 0] ** 2).mean() if (values >= 0).any() else 0) + 1e-4
+        skew = left / right
+        ratio = np.abs(values).mean() ** 2 / (np.mean(values**2) + 1e-8)
+        ratio *= (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
+        features += [_shape(ratio), float(values.mean()), float(np.log(left)), float(np.log(right))]
     return features
 
 
@@ -78,16 +84,6 @@ def normalised(gray: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.maximum(cv2.GaussianBlur(gray**2, (7, 7), 7 / 6) - mean**2, 0))
     values: np.ndarray = (gray - mean) / (spread + _FLAT)
     return values
-
-
-def _lopsided(values: np.ndarray) -> list[float]:
-    """Shape, mean and both log spreads of an asymmetric generalised Gaussian, by matching moments."""
-    left = np.sqrt((values[values < 0] ** 2).mean() if (values < 0).any() else 0) + 1e-4
-    right = np.sqrt((values[values >= 0] ** 2).mean() if (values >= 0).any() else 0) + 1e-4
-    skew = left / right
-    ratio = np.abs(values).mean() ** 2 / (np.mean(values**2) + 1e-8)
-    ratio *= (skew**3 + 1) * (skew + 1) / (skew**2 + 1) ** 2
-    return [_shape(ratio), float(values.mean()), float(np.log(left)), float(np.log(right))]
 
 
 def _shape(ratio: float) -> float:

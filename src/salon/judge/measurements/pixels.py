@@ -13,11 +13,8 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.ocr import Reading, TextLine
-from salon.models.saliency import saliency
-from salon.render.brief import Brief
-from salon.render.brief_text import LABELS, read_brief
-from salon.render.colors import oklab, parse_color
+from salon.models import Reading, TextLine, saliency
+from salon.render import LABELS, Brief, oklab, parse_color, read_brief
 from salon.study import Prompt
 
 try:

@@ -9,7 +9,7 @@ import importlib
 from collections.abc import Callable
 from typing import Any, Literal, NamedTuple
 
-_RESTS_ON = {"text": "salon.models.ocr:READER", "eye": "salon.models.saliency:SALIENCY"}
+_RESTS_ON = {"text": "salon.models.ocr:READER", "eye": "salon.models.saliency_map:SALIENCY"}
 
 
 class Measurement(NamedTuple):

@@ -16,7 +16,7 @@ import numpy as np
 
 from salon.errors import MissingExtra
 from salon.judge.measurements.pixels import LINEAR, PictureView
-from salon.models.ocr import TextLine
+from salon.models import TextLine
 
 try:
     import cv2

@@ -17,11 +17,17 @@ from PIL import Image
 
 from salon.judge.scorers.rules import cached_reading
 from salon.judge.scoring import PictureScore, PictureScorer, ScoreResult, ScorerInput, TextInput, prompt_parts
-from salon.models.cache import ResultCache
-from salon.models.embedded_networks import EFFNET, MINILM, class_chances, content_vectors, embed_texts, sentence_vectors
-from salon.models.ocr import READER
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.models import (
+    EFFNET,
+    MINILM,
+    READER,
+    ResultCache,
+    class_chances,
+    content_vectors,
+    embed_texts,
+    sentence_vectors,
+)
+from salon.study import ScorerCard, Signature
 
 COMPOSITE = "effnet-lite2+minilm+ocr"
 TEXT_MATCH = "minilm+ocr"

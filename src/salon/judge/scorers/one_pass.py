@@ -19,9 +19,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from salon.calls.errors import CallsStopped
-from salon.calls.service import Budget
-from salon.calls.store import CallStore
+from salon.calls import Budget, CallsStopped, CallStore
 from salon.errors import BadFile, BadValue, shorten
 from salon.judge.model_scorers import (
     MARK,
@@ -38,14 +36,18 @@ from salon.judge.registry import JudgeSpec, check_budget, endpoint_vlm
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.judge.verdicts import TooManyUnread
 from salon.judge.vlm import Conversation, Decoding, NoReply, Sight
-from salon.models.cache import cache_file
-from salon.models.cards import ONE_PASS_CARD, ModelCriterion, OnePassCard, greedy_answers, read_one_pass_card
-from salon.models.vlm import ContextTooLong, LoadedVlm
-from salon.models.weights import fingerprint, model_fingerprint
-from salon.store.pictures import fit_within
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Criterion, Setting, Signature
+from salon.models import (
+    ONE_PASS_CARD,
+    ContextTooLong,
+    LoadedVlm,
+    cache_file,
+    fingerprint,
+    greedy_answers,
+    model_fingerprint,
+    read_one_pass_card,
+)
+from salon.store import fit_within
+from salon.study import Criterion, Item, Prompt, ScorerCard, Setting, Signature
 
 UNREAD_ANSWER = "the answer gives no score"
 NO_REPLY = "no reply"
@@ -69,9 +71,19 @@ def one_pass_scorer(
     signature = Signature(
         method="one-pass", data=reader.weights, settings={"model": reader.card.name, "criterion": entry.id}
     )
-    return PictureScorer(
-        scores_name(reader.card, entry.id), _one_pass_card(reader.card, entry), signature, look, batch=batch
+    source = (
+        "simulated answers" if reader.card.simulated else f"the answers of {reader.card.labels.get('judge') or 'a VLM'}"
     )
+    one_pass_card = ScorerCard(
+        reads="image and prompt" if reader.card.show_prompt else "image",
+        higher_is_better=entry.higher_is_better,
+        low=reader.card.labels.get("low"),
+        high=reader.card.labels.get("high"),
+        source=str(reader.card.signature),
+        measures=f"{entry.name}, distilled from {source} about {reader.card.study}.",
+        criterion=entry.id,
+    )
+    return PictureScorer(scores_name(reader.card, entry.id), one_pass_card, signature, look, batch=batch)
 
 
 class OnePassAnswers:
@@ -185,19 +197,6 @@ def _open_one_pass(folder: Path, device: str | None, weights: str) -> OnePassMod
     return model
 
 
-def _one_pass_card(card: OnePassCard, criterion: ModelCriterion) -> ScorerCard:
-    source = "simulated answers" if card.simulated else f"the answers of {card.labels.get('judge') or 'a VLM'}"
-    return ScorerCard(
-        reads="image and prompt" if card.show_prompt else "image",
-        higher_is_better=criterion.higher_is_better,
-        low=card.labels.get("low"),
-        high=card.labels.get("high"),
-        source=str(card.signature),
-        measures=f"{criterion.name}, distilled from {source} about {card.study}.",
-        criterion=criterion.id,
-    )
-
-
 def result_of(answer: OnePassAnswer, place: int) -> ScoreResult:
     """The score under the criterion at `place`, or why there is none."""
     if answer.scores is None:
@@ -230,8 +229,19 @@ class RaterScorer(PictureScorer):
         place = answers.form.ids.index(criterion.id)
         several = len(answers.form.ids) > 1
         name = f"{rater.title}{MARK}{criterion.id}" if several else rater.title
+        scale = criterion.scale
+        assert scale is not None  # the form saw to it
+        rater_card = ScorerCard(
+            reads="image and prompt" if settings.show_prompt else "image",
+            higher_is_better=scale.higher_is_better,
+            low=scale.low,
+            high=scale.high,
+            source=rater.title,
+            measures=f"{criterion.title}, as an untrained VLM says in one pass.",
+            criterion=criterion.id,
+        )
         super().__init__(
-            "".join("-" if letter in "/\\:\0" else letter for letter in name), _rater_card(rater, settings, criterion),
+            "".join("-" if letter in "/\\:\0" else letter for letter in name), rater_card,
             signature, lambda inputs: _rater_results(answers, inputs, place), batch=batch,
         )  # fmt: skip
         self.title = rater.title
@@ -410,17 +420,3 @@ def _rater_results(answers: OnePassAnswers, inputs: Sequence[ScorerInput], place
         open_ = (answer.problem or "").startswith(NO_REPLY)
         results.append(MissingScore(str(answer.problem)) if open_ else result_of(answer, place))
     return results
-
-
-def _rater_card(rater: RaterName, settings: RaterSettings, criterion: Criterion) -> ScorerCard:
-    scale = criterion.scale
-    assert scale is not None  # the form saw to it
-    return ScorerCard(
-        reads="image and prompt" if settings.show_prompt else "image",
-        higher_is_better=scale.higher_is_better,
-        low=scale.low,
-        high=scale.high,
-        source=rater.title,
-        measures=f"{criterion.title}, as an untrained VLM says in one pass.",
-        criterion=criterion.id,
-    )

@@ -35,14 +35,15 @@ from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.model_scorers import split_model_name, split_rater
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
-from salon.models.cache import ResultCache
-from salon.models.cards import is_one_pass
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Scorer
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
-from salon.study.plugins import (
+from salon.models import ResultCache, is_one_pass
+from salon.store import read_plain
+from salon.study import (
+    Item,
     LoadedPlugin,
+    Prompt,
+    Scorer,
+    ScorerCard,
+    Signature,
     find_plugin,
     import_plugin_object,
     is_python_word,
@@ -250,7 +251,16 @@ class TableScorer:
     def __init__(self, file: Path, *, card: ScorerCard | None = None) -> None:
         self.name = file.stem
         self.file = file
-        self._values = _read_values(file)
+        table = read_plain(file, "scores", ("item", "value"))
+        items = table.column("item").cast(pa.string()).to_pylist()
+        values = table.column("value").to_pylist()
+        sigmas = table.column("sigma").to_pylist() if "sigma" in table.column_names else [None] * len(items)
+        values_by_item: dict[str, ScoreResult] = {}
+        for row, (item, value, sigma) in enumerate(zip(items, values, sigmas), 1):
+            if item in values_by_item:
+                raise BadValue("each item may stand once", found=repr(item), where=f"{file}, row {row}")
+            values_by_item[item] = _table_result(value, sigma, f"{file}, row {row}")
+        self._values = values_by_item
         declared, made_by = (card, None) if card is not None else _read_card(file)
         self.card = declared or ScorerCard(measures="Scores that were made elsewhere.", source=file.name)
         if made_by:  # whichever file holds them: a field's table and a later entry's are one scorer's
@@ -299,19 +309,6 @@ def _read_card_file(path: Path, read: Any) -> dict[str, Any]:
 
 
 Cell = float | str | None
-
-
-def _read_values(file: Path) -> dict[str, ScoreResult]:
-    table = read_plain(file, "scores", ("item", "value"))
-    items = table.column("item").cast(pa.string()).to_pylist()
-    values = table.column("value").to_pylist()
-    sigmas = table.column("sigma").to_pylist() if "sigma" in table.column_names else [None] * len(items)
-    values_by_item: dict[str, ScoreResult] = {}
-    for row, (item, value, sigma) in enumerate(zip(items, values, sigmas), 1):
-        if item in values_by_item:
-            raise BadValue("each item may stand once", found=repr(item), where=f"{file}, row {row}")
-        values_by_item[item] = _table_result(value, sigma, f"{file}, row {row}")
-    return values_by_item
 
 
 def _table_result(value: Cell, sigma: Cell, where: str) -> ScoreResult:

@@ -23,15 +23,21 @@ from salon.judge.scoring import (
     finite_score,
     prompt_parts,
 )
-from salon.models.clip import BACKEND, Clip, ClipCosine, ClipHead, CrossClip
-from salon.models.hpsv3 import QwenReward
-from salon.models.imagereward import BlipReward
-from salon.models.peers import PEERS
-from salon.models.preprocessing import Tensors, check_tensors
-from salon.models.weights import find_file, fingerprint
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Setting, Signature
+from salon.models import (
+    BACKEND,
+    PEERS,
+    BlipReward,
+    Clip,
+    ClipCosine,
+    ClipHead,
+    CrossClip,
+    QwenReward,
+    Tensors,
+    check_tensors,
+    find_file,
+    fingerprint,
+)
+from salon.study import Item, Prompt, ScorerCard, Setting, Signature
 
 try:
     from torch import Tensor

@@ -35,10 +35,8 @@ from salon.judge.scoring import (
     prompt_parts,
 )
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
-from salon.models.cache import ResultCache
-from salon.models.ocr import Reading, remembered_reading
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.models import Reading, ResultCache, remembered_reading
+from salon.study import Noun, ScorerCard, Signature
 
 FORMULA_VERSION = 2
 """Of the measurements' formulas; a change of any of them makes old scores strangers to new ones."""
@@ -55,7 +53,7 @@ def measurement_scorer(name: str, cache: ResultCache | None = None) -> PictureSc
         high=rule.high,
         measures=rule.tells,
         licence="Apache-2.0",
-        source="docs/methods/measurements.md",
+        source="docs/evidence/measurements.md",
     )
     signature = Signature(method=f"measure-{name}", settings={"formula": FORMULA_VERSION, "rests on": rule.rests_on})
     memory = cache or ResultCache()

@@ -37,10 +37,11 @@ def discs(s: Sketch) -> None:
         r = spine * share * (1 + 0.22 * (long / s.unit - 1))
         s.add(0.15 + 0.15 * i, tone, circle(x, y, r))
         if i in (1, 2):
+            comb = _comb(x, y, r * 0.7)
             s.add(
                 0.15 + 0.15 * i,
                 5 if i == 1 else 1,
-                s.one_of(ring(x, y, r * 0.72, r * 0.64), sector(x, y, r * 0.7, 90, 270), _comb(x, y, r * 0.7)),
+                s.one_of(ring(x, y, r * 0.72, r * 0.64), sector(x, y, r * 0.7, 90, 270), comb),
             )
 
 
@@ -249,22 +250,18 @@ def balance(s: Sketch) -> None:
 
     half, top = s.width * s.between(0.14, 0.24), s.between(0.08, 0.18)
     s.add(0.1, 1, rect(at(s.between(-0.2, -0.05)) - half, s.y(top), 2 * half, s.height * (s.between(0.7, 0.82) - top)))
-    _hull(s, at(s.between(0.06, 0.14)), line, r)
-    _counterweight(s, at(-0.44), at(0.0), line, r)
-    s.add(0.6, 4, circle(at(s.between(-0.3, -0.05)), s.y(s.between(0.22, 0.3)), s.unit * s.between(0.11, 0.18)))
-    s.add(0.7, 3, rect(s.x(0.06), line - s.unit * 0.012, s.width * 0.88, s.unit * 0.024))
-    post = at(s.between(0.32, 0.4))
-    s.add(0.7, 4, rect(post - s.unit * 0.02, s.y(s.between(0.1, 0.2)), s.unit * 0.04, line - s.y(0.2)))
-
-
-def _hull(s: Sketch, x: float, line: float, r: float) -> None:
-    """The heaviest figure, ruled with three strokes."""
+    x = at(s.between(0.06, 0.14))
     start, sign = s.one_of((0, 1), (180, -1))
     s.add(
         0.3, 3, sector(x, line, r, start, start + 180) if s.chance(0.7) else circle(x, line + sign * r * 0.2, r * 0.86)
     )
     strokes = [rect(x - r * 0.5, line + sign * r * (0.14 + 0.13 * k), r * 0.6, r * 0.05) for k in range(3)]
     s.add(0.4, 5, joined(*strokes))
+    _counterweight(s, at(-0.44), at(0.0), line, r)
+    s.add(0.6, 4, circle(at(s.between(-0.3, -0.05)), s.y(s.between(0.22, 0.3)), s.unit * s.between(0.11, 0.18)))
+    s.add(0.7, 3, rect(s.x(0.06), line - s.unit * 0.012, s.width * 0.88, s.unit * 0.024))
+    post = at(s.between(0.32, 0.4))
+    s.add(0.7, 4, rect(post - s.unit * 0.02, s.y(s.between(0.1, 0.2)), s.unit * 0.04, line - s.y(0.2)))
 
 
 def _counterweight(s: Sketch, outer: float, inner: float, line: float, r: float) -> None:

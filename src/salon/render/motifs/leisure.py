@@ -34,7 +34,15 @@ def turning_record(s: Sketch) -> None:
     s.add(0.36, 4, circle(x, y, r * 0.36))
     s.add(0.38, 5, circle(x, y, r * 0.15))
     s.add(0.4, 3, circle(x, y, r * 0.05))
-    _arm(s, x + side * r * 0.98, y - r * 0.86, x + side * r * 0.52, y + r * 0.3, r)
+    x0 = x + side * r * 0.98
+    y0 = y - r * 0.86
+    x1 = x + side * r * 0.52
+    y1 = y + r * 0.3
+    elbow = (x0 - (x0 - x1) * 0.1, y0 + (y1 - y0) * 0.72)
+    s.add(0.6, 2, circle(x0, y0, r * 0.15))
+    s.add(0.62, 5, joined(bar(x0, y0, *elbow, r * 0.05), bar(*elbow, x1, y1, r * 0.05)))
+    s.add(0.64, 4, bar(x1, y1, x1 - (elbow[0] - x1) * 0.2, y1 + (y1 - elbow[1]) * 0.2, r * 0.11))
+    s.add(0.66, 4, circle(x0, y0, r * 0.075))
     count = 3 + int(2 * max(s.wide, 1 / s.wide))
     for k in range(count):
         t = (k + 0.5) / count
@@ -49,15 +57,6 @@ def turning_record(s: Sketch) -> None:
                 s.unit * s.between(0.13, 0.19),
                 turn=s.between(-14, 14),
             )
-
-
-def _arm(s: Sketch, x0: float, y0: float, x1: float, y1: float, r: float) -> None:
-    """A tone arm from its pivot to the needle."""
-    elbow = (x0 - (x0 - x1) * 0.1, y0 + (y1 - y0) * 0.72)
-    s.add(0.6, 2, circle(x0, y0, r * 0.15))
-    s.add(0.62, 5, joined(bar(x0, y0, *elbow, r * 0.05), bar(*elbow, x1, y1, r * 0.05)))
-    s.add(0.64, 4, bar(x1, y1, x1 - (elbow[0] - x1) * 0.2, y1 + (y1 - elbow[1]) * 0.2, r * 0.11))
-    s.add(0.66, 4, circle(x0, y0, r * 0.075))
 
 
 def waving_staff(s: Sketch) -> None:
@@ -121,12 +120,6 @@ def bouncing_basketball(s: Sketch) -> None:
     s.add(0.25, 5, rect(s.left, s.y(level + 0.07), s.width, s.unit * 0.014))
     r = s.unit * s.between(0.25, 0.29) * (0.86 if s.wide < 0.6 else 1.0)
     x, y = s.x(0.5 + side * (0.1 if s.wide < 1.3 else 0.18)), s.y(0.42)
-    _trail(s, x, y, r, side)
-    s.put(0.6, drawing("ball", "basketball"), x, y, r, turn=s.between(-40, 40))
-
-
-def _trail(s: Sketch, x: float, y: float, r: float, side: int) -> None:
-    """The way up from the floor as a tail that widens to the ball, and the ring where it struck."""
     floor, reach = s.y(0.84), min(max(s.width * 0.36, r * 1.6), r * 2.6)
     steps = np.linspace(0, 1, 10).tolist()
     way = [(x - side * reach * (1 - t), floor + (y - floor) * math.sin(t * math.pi / 2)) for t in steps]
@@ -134,6 +127,7 @@ def _trail(s: Sketch, x: float, y: float, r: float, side: int) -> None:
         s.add(depth, tone, ribbon(way, [r * share * t for t in steps]))
     for depth, tone, share in ((0.4, 4, 0.62), (0.42, 2, 0.42)):
         s.add(depth, tone, ellipse(x - side * reach, floor + r * 0.1, r * share, r * share * 0.2))
+    s.put(0.6, drawing("ball", "basketball"), x, y, r, turn=s.between(-40, 40))
 
 
 def football_field(s: Sketch) -> None:

@@ -72,7 +72,19 @@ def _draw(canvas: skia.Canvas, element: Element, inherited: Mapping[str, str]) -
     elif element.tag == "text":
         _write(canvas, element.text or "", attributes)
     else:
-        shape = _shape(element.tag, element.attrib)
+        number = {name: float(element.attrib.get(name, 0)) for name in ("x", "y", "width", "height", "cx", "cy", "r")}
+        path = skia.PathBuilder()
+        if element.tag == "rect":
+            path.addRect(skia.Rect.MakeXYWH(number["x"], number["y"], number["width"], number["height"]))
+        elif element.tag == "circle":
+            path.addCircle(number["cx"], number["cy"], number["r"])
+        elif element.tag == "line":
+            path.moveTo(float(element.attrib["x1"]), float(element.attrib["y1"])).lineTo(
+                float(element.attrib["x2"]), float(element.attrib["y2"])
+            )
+        else:
+            _trace(path, element.attrib["d"])
+        shape = path.detach()
         for paint in _paints(attributes):
             canvas.drawPath(shape, paint)
     canvas.restore()
@@ -103,22 +115,6 @@ def _color(words: str, opacity: str | None) -> int:
         raise BadValue("a color of six hexadecimal digits is needed", found=words)
     red, green, blue = bytes.fromhex(words[1:])
     return int(skia.Color(red, green, blue, round(255 * float(opacity if opacity is not None else 1))))
-
-
-def _shape(tag: str, attributes: Mapping[str, str]) -> skia.Path:
-    number = {name: float(attributes.get(name, 0)) for name in ("x", "y", "width", "height", "cx", "cy", "r")}
-    path = skia.PathBuilder()
-    if tag == "rect":
-        path.addRect(skia.Rect.MakeXYWH(number["x"], number["y"], number["width"], number["height"]))
-    elif tag == "circle":
-        path.addCircle(number["cx"], number["cy"], number["r"])
-    elif tag == "line":
-        path.moveTo(float(attributes["x1"]), float(attributes["y1"])).lineTo(
-            float(attributes["x2"]), float(attributes["y2"])
-        )
-    else:
-        _trace(path, attributes["d"])
-    return path.detach()
 
 
 def _trace(path: skia.PathBuilder, steps: str) -> None:

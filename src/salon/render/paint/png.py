@@ -30,7 +30,8 @@ def encode_png(pixels: np.ndarray) -> bytes:
         raise BadValue("pixels of shape (height, width, 3), bytes", found=f"{pixels.shape}, {pixels.dtype}")
     height, width, _ = pixels.shape
     header = struct.pack(">IIBBBBB", width, height, 8, 2, 0, 0, 0)
-    packed = isal_zlib.compress(_filtered(pixels), LEVEL)
+    filtered = _filtered(pixels)
+    packed = isal_zlib.compress(filtered, LEVEL)
     parts = (("IHDR", header), ("sRGB", b"\0"), ("IDAT", packed), ("IEND", b""))
     return SIGNATURE + b"".join(_chunk(name.encode(), content) for name, content in parts)
 

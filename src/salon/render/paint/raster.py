@@ -67,20 +67,15 @@ def paint(layers: Sequence[Layer], width: int, height: int, scale: float = 1.0) 
     painter = Painter(canvas)
     for layer in layers:
         painter.draw(layer.marks)
-    return _packed(canvas_pixels)
+    rgb = np.empty((*canvas_pixels.shape[:2], 3), np.uint8)
+    for plane in range(3):
+        rgb[..., plane] = canvas_pixels[..., 2 - plane]
+    return rgb
 
 
 def paint_png(layers: Sequence[Layer], width: int, height: int) -> bytes:
     """The same as a PNG file's content."""
     return encode_png(paint(layers, width, height))
-
-
-def _packed(bgra: np.ndarray) -> np.ndarray:
-    """Three bytes a pixel, red first. Plane by plane: seven times faster than one strided copy."""
-    rgb = np.empty((*bgra.shape[:2], 3), np.uint8)
-    for plane in range(3):
-        rgb[..., plane] = bgra[..., 2 - plane]
-    return rgb
 
 
 # Marks

@@ -131,9 +131,10 @@ class AcidGraphics(Style):
         palette, u, rng = stage.palette, stage.unit, stage.rng
         edge = 26 * u
         corners = [(edge, edge), (stage.width - edge, edge), (edge, stage.height - edge)]
+        ruler = _ruler(stage.width - 18 * u, stage.height * 0.3, stage.height * 0.4, u)
         marks = joined(
             *(_register(x, y, 11 * u) for x, y in corners),
-            _ruler(stage.width - 18 * u, stage.height * 0.3, stage.height * 0.4, u),
+            ruler,
         )
         code = _barcode(stage.width - edge - 96 * u, stage.height - edge - 12 * u, 96 * u, 22 * u, rng)
         return (Stroke(marks, palette.accent, 1.5 * u), Fill(code, palette.ink))

@@ -132,9 +132,20 @@ class Cyberpunk(Style):
             return ()
         palette, u = stage.palette, stage.unit
         frame = inset(whole(stage), 20 * u)
+        x = stage.width - 190 * u
+        y = stage.height - 16 * u
+        width = 150 * u
+        height = 9 * u
+        step = height * 1.5
+        hazard = joined(
+            *(
+                polygon(((a, y + height), (a + height * 0.8, y), (a + height * 1.5, y), (a + height * 0.7, y + height)))
+                for a in (x + i * step for i in range(int(width / step)))
+            )
+        )
         return (
             Stroke(brackets(frame, 60 * u), palette.secondary, 3 * u, opacity=0.9),
-            Fill(_hazard(stage.width - 190 * u, stage.height - 16 * u, 150 * u, 9 * u), palette.accent),
+            Fill(hazard, palette.accent),
         )
 
     def panel(self, stage: Stage, box: Box) -> Marks:
@@ -231,17 +242,6 @@ def cut(box: Box, corner: float) -> Path:
             (box.right, box.bottom),
             (box.x + corner, box.bottom),
             (box.x, box.bottom - corner),
-        )
-    )
-
-
-def _hazard(x: float, y: float, width: float, height: float) -> Path:
-    """Slanted warning bars in a row."""
-    step = height * 1.5
-    return joined(
-        *(
-            polygon(((a, y + height), (a + height * 0.8, y), (a + height * 1.5, y), (a + height * 0.7, y + height)))
-            for a in (x + i * step for i in range(int(width / step)))
         )
     )
 

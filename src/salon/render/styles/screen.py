@@ -359,15 +359,6 @@ def _dithered(share: np.ndarray, columns: int) -> np.ndarray:
     return share[:, None] > thresholds
 
 
-def _lower_parts(grid: np.ndarray, tone: int) -> np.ndarray:
-    """The shaded cells of a tone: dithered in, the deeper into its rows the more."""
-    here = grid == tone
-    rows = np.nonzero(here.any(axis=1))[0]
-    share = np.zeros(grid.shape[0])
-    share[rows[0] : rows[-1] + 1] = np.linspace(-0.35, 0.75, rows[-1] - rows[0] + 1)
-    return np.asarray(here & _dithered(share, grid.shape[1]))
-
-
 def snapped(box: Box, step: int) -> Box:
     """The box grown to whole cells of the canvas' grid."""
     x, y = step * int(box.x // step), step * int(box.y // step)
@@ -384,7 +375,12 @@ def _sprite(grid: np.ndarray, palette: Palette, box: Box, step: int) -> Marks:
     for tone in range(1, 6):
         marks += _cells(grid == tone, box, step, colors[tone])
         if tone in SHADED and (grid == tone).any():
-            marks += _cells(_lower_parts(grid, tone), box, step, mix(colors[tone], rim, 0.35))
+            here = grid == tone
+            rows = np.nonzero(here.any(axis=1))[0]
+            share = np.zeros(grid.shape[0])
+            share[rows[0] : rows[-1] + 1] = np.linspace(-0.35, 0.75, rows[-1] - rows[0] + 1)
+            lower_parts = np.asarray(here & _dithered(share, grid.shape[1]))
+            marks += _cells(lower_parts, box, step, mix(colors[tone], rim, 0.35))
     solid = np.isin(grid, (3, 4, 5))
     padded = np.pad(solid, 1)
     beside = padded[:-2, 1:-1] | padded[2:, 1:-1] | padded[1:-1, :-2] | padded[1:-1, 2:]

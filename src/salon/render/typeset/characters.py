@@ -74,7 +74,8 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
     if all(_has(own, character) for character in text):
         return ((0, len(text), own),) if text else ()
     chain = [own.face, *_chain(own, text)]
-    fonts = list(_fonts_by_place(text, chain))
+    fonts_by_place = _fonts_by_place(text, chain)
+    fonts = list(fonts_by_place)
     _refuse_missing(text, fonts)
     spans: list[Span] = []
     for place, font in enumerate(fonts):
@@ -96,29 +97,26 @@ def _chain(own: LoadedFont, text: str) -> list[Face]:
     """The faces to try after the text's own, as heavy as it looks; scripts without an italic stay upright."""
     names = [*FALLBACKS[own.family.kind], "Poppins", "Chakra Petch"]
     if importlib.util.find_spec("justmytype_intl_cjk"):
-        names += _cjk_order(text)
+        order = [name for name, family in FAMILIES.items() if "cjk" in family.scripts]
+        scripts = {unicodedata.name(character, "").split(" ")[0] for character in text}
+        if scripts & {"HIRAGANA", "KATAKANA"}:
+            first = "Noto Sans JP"
+        elif "HANGUL" in scripts:
+            first = "Noto Sans KR"
+        else:
+            ideographs = "".join(character for character in text if unicodedata.name(character, "").startswith("CJK "))
+            first = (
+                "Noto Sans TC"
+                if not _encodes(ideographs, "gb2312") and _encodes(ideographs, "big5")
+                else "Noto Sans SC"
+            )
+        names += [first, *(name for name in order if name != first)]
     weight = own.family.looks or own.face.weight
     return [
         Face(family=name, weight=weight, italic=own.face.italic and FAMILIES[name].italic)
         for name in names
         if name != own.family.name
     ]
-
-
-def _cjk_order(text: str) -> list[str]:
-    """The four CJK fonts, the one of the text's language first: by kana, Hangul, or which ideographs it uses."""
-    order = [name for name, family in FAMILIES.items() if "cjk" in family.scripts]
-    scripts = {unicodedata.name(character, "").split(" ")[0] for character in text}
-    if scripts & {"HIRAGANA", "KATAKANA"}:
-        first = "Noto Sans JP"
-    elif "HANGUL" in scripts:
-        first = "Noto Sans KR"
-    else:
-        ideographs = "".join(character for character in text if unicodedata.name(character, "").startswith("CJK "))
-        first = (
-            "Noto Sans TC" if not _encodes(ideographs, "gb2312") and _encodes(ideographs, "big5") else "Noto Sans SC"
-        )
-    return [first, *(name for name in order if name != first)]
 
 
 def _encodes(text: str, charset: str) -> bool:
@@ -134,7 +132,8 @@ def _fonts_by_place(text: str, chain: list[Face]) -> list[LoadedFont | None]:
     """For every character the font that sets it, None where nothing has it; spaces wait for their neighbours."""
     fonts: list[LoadedFont | None] = [None] * len(text)
     for word in re.finditer(r"\S+", text):
-        for start, end in _same_script(text, word.start(), word.end()):
+        same_script = _same_script(text, word.start(), word.end())
+        for start, end in same_script:
             whole = _first_with(text[start:end], chain)
             for place in range(start, end):
                 fonts[place] = whole or _first_with(text[place], chain)

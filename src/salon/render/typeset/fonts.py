@@ -14,7 +14,6 @@ import functools
 import hashlib
 import importlib.util
 import pathlib
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
 from typing import NamedTuple
@@ -189,7 +188,12 @@ def _load(key: str) -> LoadedFont:
     data = read_font(file, package)
     hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
     axes = {axis.tag: axis for axis in hb_face.axis_infos}
-    variations = _variations(axes, family, weight, face.italic)
+    places = {tag: float(axis.default_value) for tag, axis in axes.items()} | family.axes
+    if "wght" in axes:
+        places["wght"] = float(weight)
+    if "slnt" in axes:
+        places["slnt"] = float(axes["slnt"].min_value) if face.italic else 0.0
+    variations = {tag: float(place) for tag, place in places.items()}
     font = uharfbuzz.Font(hb_face)
     font.scale = (hb_face.upem, hb_face.upem)
     font.set_variations(variations)
@@ -197,18 +201,6 @@ def _load(key: str) -> LoadedFont:
     if slanted:
         font.synthetic_slant = SLANT
     return LoadedFont(family, face, face.key, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
-
-
-def _variations(
-    axes: Mapping[str, uharfbuzz.OTVarAxisInfo], family: Family, weight: int, italic: bool
-) -> dict[str, float]:
-    """A place on every axis, so that a painter need not know any default."""
-    places = {tag: float(axis.default_value) for tag, axis in axes.items()} | family.axes
-    if "wght" in axes:
-        places["wght"] = float(weight)
-    if "slnt" in axes:
-        places["slnt"] = float(axes["slnt"].min_value) if italic else 0.0
-    return {tag: float(place) for tag, place in places.items()}
 
 
 def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool]:

@@ -318,7 +318,10 @@ def levels(text: str, base: int | None = None) -> tuple[int, ...]:
     original = list(kinds)
     _weak(kinds, direction)
     _brackets(text, original, kinds, direction)
-    _neutrals(kinds, direction)
+    for start, end in _spans_of(kinds, NEUTRAL):
+        before = _strong(kinds[start - 1]) if start else direction
+        after = _strong(kinds[end]) if end < len(kinds) else direction
+        kinds[start:end] = [before if before is not None and before == after else direction] * (end - start)
     implicit = {"R": 1} if base else {"L": 0, "R": 1}
     deep = [implicit.get(kind, 2) for kind in kinds]  # I1, I2
     for i in reversed(range(len(deep))):  # trailing white space keeps to the paragraph's end (L1)
@@ -408,14 +411,6 @@ def _pairs(text: str, kinds: list[str]) -> list[tuple[int, int]]:
                 pairs.append((stack[match], i))
                 del stack[match:]
     return sorted(pairs)
-
-
-def _neutrals(kinds: list[str], direction: str) -> None:
-    """What stands between two of one direction joins them; otherwise the paragraph's direction (N1, N2)."""
-    for start, end in _spans_of(kinds, NEUTRAL):
-        before = _strong(kinds[start - 1]) if start else direction
-        after = _strong(kinds[end]) if end < len(kinds) else direction
-        kinds[start:end] = [before if before is not None and before == after else direction] * (end - start)
 
 
 def _strong(kind: str) -> str | None:

@@ -24,8 +24,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from salon.errors import BadValue, ConflictingJudgment, UnknownReference
-from salon.store.append_log import AppendLog, log_files, log_lines
-from salon.study.nouns import Noun
+from salon.store import AppendLog, log_files, log_lines
+from salon.study import Noun
 
 LOG_NAME = "decisions"
 KeepPrompt = Literal["text", "hash", "none"]
@@ -56,7 +56,7 @@ class Decision(Noun):
     """Name and version of the scorer."""
     pictures: tuple[str, ...] = ()
     """SHA-256 of each picture's bytes."""
-    prompt: str | None = None
+    prompt: str | None = Field(default=None, description="Id of the prompt.")
     prompt_sha256: str | None = None
     values: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
     sigmas: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
@@ -64,7 +64,7 @@ class Decision(Noun):
     chosen: int | None = Field(None, ge=0)
     """Place of the picture that was chosen; None where none was, or nothing was to be chosen."""
     ties: tuple[int, ...] = ()
-    why: str = ""
+    why: str = Field(default="", description="The ground, in a sentence.")
     facts: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """What else an endpoint wants to be remembered: thresholds, versions."""
 

@@ -33,11 +33,9 @@ from salon.select.service.decisions import (
     decision_lines,
     feedback_lines,
 )
-from salon.stats.agreement import wilson
-from salon.stats.drift import LEAST_VALUES, AgreementLook, DriftLook, agreement_look, drift_look
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study.nouns import Noun, Signature
+from salon.stats import LEAST_VALUES, AgreementLook, DriftLook, Estimate, agreement_look, drift_look, wilson
+from salon.store import write_json
+from salon.study import Noun, Signature
 
 DRIFT_FORMAT: Final = "salon.drift/1"
 DRIFT_POLICY = (
@@ -73,17 +71,19 @@ class DriftReference(Noun):
 class CriterionDrift(Noun):
     """What is known of one criterion; the last window, and the first that alarmed."""
 
-    criterion: str
-    status: Literal["gathering a reference", "no whole window yet", "as the reference", "drift"]
+    criterion: str = Field(description="Id of the criterion.")
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "drift"] = Field(
+        description="Where the watch stands."
+    )
     reference: int = Field(description="Values of the reference.")
     waiting: int = Field(description="Values of the window that is not full yet.")
     missing: int = Field(description="Decisions without a value.")
-    looks: int
+    looks: int = Field(description="Whole windows so far.")
     first_alarm: int | None = Field(None, description="The first window that alarmed.")
     distance: float | None = Field(None, description="Kolmogorov-Smirnov distance of the last window.")
-    p: float | None = None
+    p: float | None = Field(default=None, description="Of the last window, exact.")
     level: float | None = Field(None, description="The share of the level that the last look had.")
-    psi: float | None = None
+    psi: float | None = Field(default=None, description="Population stability index of the last window.")
     psi_expected: float | None = Field(None, description="About what the index is without drift.")
     shift: float | None = Field(None, description="Of the mean, in standard deviations of the reference.")
 
@@ -91,31 +91,33 @@ class CriterionDrift(Noun):
 class AgreementDrift(Noun):
     """Later choices that fell on the picture the service had chosen."""
 
-    status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"]
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"] = Field(
+        description="Where the watch stands."
+    )
     overall: Estimate | None = Field(None, description="Over all choices; None where there are none.")
-    reference: Estimate | None = None
+    reference: Estimate | None = Field(default=None, description="Of the first choices; null before there are enough.")
     last: Estimate | None = Field(None, description="The last whole window.")
     chance: float | None = Field(None, description="What a blind pick would agree, on average.")
-    looks: int = 0
-    first_alarm: int | None = None
-    p: float | None = None
-    level: float | None = None
+    looks: int = Field(default=0, description="Whole windows so far.")
+    first_alarm: int | None = Field(default=None, description="The first window that alarmed.")
+    p: float | None = Field(default=None, description="Of the last window, exact.")
+    level: float | None = Field(default=None, description="The share of the level that the last look had.")
 
 
 class DriftReport(Noun):
     """The state of a watch."""
 
-    model: str
+    model: str = Field(description="The model that is watched.")
     alarm: bool = Field(description="Whether any window of any criterion, or of agreement, ever alarmed.")
-    decisions: int
+    decisions: int = Field(description="Decisions that were read.")
     other_models: int = Field(description="Decisions of other models, left out.")
     unwatched: tuple[str, ...] = Field(
         (), description="Criteria that the reference does not know, or that came after the first look."
     )
-    criteria: tuple[CriterionDrift, ...]
-    agreement: AgreementDrift
-    policy: str = DRIFT_POLICY
-    signature: Signature
+    criteria: tuple[CriterionDrift, ...] = Field(description="One for each criterion.")
+    agreement: AgreementDrift = Field(description="Of later choices with what the service had chosen.")
+    policy: str = Field(default=DRIFT_POLICY, description="How it is looked at, and what the level means.")
+    signature: Signature = Field(description="What reproduces the report.")
 
 
 # -- the watch ---------------------------------------------------------------------------------------------------------

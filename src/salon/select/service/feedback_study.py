@@ -18,9 +18,7 @@ from pathlib import Path
 
 from salon.errors import BadFile, TooFew
 from salon.select.service.decisions import Decision, Feedback, check_log, decision_lines, feedback_lines
-from salon.store.atomic_files import put_file
-from salon.store.folder import IMAGES, save_study
-from salon.store.near_pictures import content_hash
+from salon.store import IMAGES, content_hash, put_file, save_study
 from salon.study import Cohort, Comparison, Criterion, Design, Item, Prompt, Rater, Study
 
 FEEDBACK_COHORT = "feedback"

@@ -35,14 +35,20 @@ from pydantic import Field
 from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, InputError, SalonError
-from salon.judge.model_scorers import scorer_names, split_model_name
-from salon.judge.scorers.registry import RELEASED, make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
-from salon.models.cache import FileStamp, ResultCache, file_stamp, list_files, model_files
-from salon.models.cards import is_one_pass
-from salon.models.encoders import Vectors
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Prompt
+from salon.judge import (
+    RELEASED,
+    MissingScore,
+    PictureScore,
+    PictureScorer,
+    ScoreResult,
+    ScorerInput,
+    ScoreSettings,
+    make_scorer,
+    scorer_names,
+    split_model_name,
+)
+from salon.models import FileStamp, ResultCache, Vectors, file_stamp, is_one_pass, list_files, model_files
+from salon.study import Noun, Prompt, ScorerCard
 
 
 class BadPicture(InputError):

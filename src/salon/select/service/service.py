@@ -26,9 +26,9 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from salon.engine.processes import cores
+from salon.engine import cores
 from salon.errors import BadFile
-from salon.judge.scoring import ScoreSettings
+from salon.judge import ScoreSettings
 from salon.select.service.model import (
     BadPicture,
     DeadlineExceeded,
@@ -41,8 +41,8 @@ from salon.select.service.model import (
     UnknownVersion,
     load_scoring,
 )
-from salon.store.pictures import read_picture
-from salon.study.nouns import Noun, Prompt
+from salon.store import read_picture
+from salon.study import Noun, Prompt
 
 _BATCHES_AT_WORK = 2
 """Batches under way: one is decoded while the other is scored."""

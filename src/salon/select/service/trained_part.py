@@ -9,16 +9,18 @@ from pathlib import Path
 import numpy as np
 from scipy.special import expit
 
-from salon.judge.model_scorers import known_criterion, scores_name
-from salon.judge.scoring import PictureScore, ScoreResult, finite_score
-from salon.judge.trained_model import served_card, trained_signature
-from salon.models.cards import known_criteria
-from salon.models.encoders import Vectors, picture_parts
-from salon.models.preference_model import HeadsModel, load_model
-from salon.models.reward_model import RewardModel
-from salon.models.weights import model_fingerprint
+from salon.judge import (
+    PictureScore,
+    ScoreResult,
+    finite_score,
+    known_criterion,
+    scores_name,
+    served_card,
+    trained_signature,
+)
+from salon.models import HeadsModel, RewardModel, Vectors, known_criteria, load_model, model_fingerprint, picture_parts
 from salon.select.service.model import DecodedPicture, ModelAnswer, ServedCriterion, scorer_text
-from salon.study.nouns import Prompt
+from salon.study import Prompt
 
 _MOST_TEXTS = 2048
 """Prompts whose vectors are remembered."""

@@ -277,7 +277,10 @@ def open_sheet(
     check_file(path)
     start = read_bytes(path, 1 << 16)
     if start.startswith(b"PAR1"):
-        return _open_parquet(path)
+        schema = _parquet_schema(path)
+        if len(set(schema.names)) != len(schema.names):
+            raise BadColumns("each column may stand once", found=", ".join(schema.names), where=str(path))
+        return ColumnFile(path, list(schema.names), lambda columns: _load_parquet(path, columns))
     bare = start.removeprefix(UTF8_BOM).replace(b"\0", b"").lstrip(b"\xff\xfe \t\r\n")
     if header is None and bare[:1] in (b"{", b"["):
         records = read_records(source, path)
@@ -390,13 +393,6 @@ def _csv_fault(data: pa.Buffer, path: Path, delimiter: str, width: int, error: E
 
 
 # -- Parquet ---------------------------------------------------------------------------------------------------
-
-
-def _open_parquet(path: Path) -> ColumnFile:
-    schema = _parquet_schema(path)
-    if len(set(schema.names)) != len(schema.names):
-        raise BadColumns("each column may stand once", found=", ".join(schema.names), where=str(path))
-    return ColumnFile(path, list(schema.names), lambda columns: _load_parquet(path, columns))
 
 
 def _parquet_schema(path: Path) -> pa.Schema:

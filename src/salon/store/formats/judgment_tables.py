@@ -50,8 +50,7 @@ from salon.store.formats.column_mapping import (
 )
 from salon.store.formats.files import ColumnFile, Head, require_columns
 from salon.store.formats.source import Draft, Source
-from salon.study.study import CompareWithin
-from salon.study.tables import to_references
+from salon.study import CompareWithin, to_references
 
 COMPARISON_NEEDED = ("left", "right", "outcome")
 COMPARISON_OPTIONAL = (
@@ -89,12 +88,13 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
         phrase = "was shown on the left" if on_left else "may have been shown on either side"
         source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
     left_column = {"left": constant_column("a", len(cells))} if on_left else {}
+    answer_columns = _answer_columns(meaning)
     columns = {
         "criterion": criterion,
         "rater": rater,
         "a": items.refer(0),
         "b": items.refer(1),
-        **_answer_columns(meaning),
+        **answer_columns,
         **left_column,
         **judgment_facts(cells),
     }

@@ -45,8 +45,7 @@ from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, 
 from salon.store.formats.judgment_tables import read_outcomes, refuse_blank
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import Draft, Source
-from salon.study import Criterion, Design, builtin_criterion
-from salon.study.tables import to_references
+from salon.study import Criterion, Design, builtin_criterion, to_references
 
 PREFERENCE = Criterion(id="preference")
 RATER_COLUMNS = ("judge", "user_id", "user", "evaluation_session_id")
@@ -333,7 +332,12 @@ def read_genai_bench(source: Source) -> Draft:
     voted: set[str] = set()
     for path in source.paths:
         if "model_vote" in open_sheet(source, path).names:
-            _read_judge_file(source, ledger, path, voted)
+            judge = path.parent.name if path.stem == "pairwise" and path.parent.name else path.stem
+            for record in list_records(source, path):
+                pair = _add_vote(ledger, record, voted)
+                _add_verdict(
+                    source, ledger, judge, record.maybe_text("model_vote"), pair, record.maybe_text("response")
+                )
         else:
             _read_table(source, ledger, path, voted)
     return Draft((PREFERENCE,), ledger.tables(), "prompt", Design())
@@ -347,13 +351,6 @@ def _read_table(source: Source, ledger: TableBuilder, path: Path, voted: set[str
         pair = _add_vote(ledger, JsonRecord(row, f"{path}, data row {number}"), voted)
         for judge in judges:
             _add_verdict(source, ledger, judge, row[judge], pair)
-
-
-def _read_judge_file(source: Source, ledger: TableBuilder, path: Path, voted: set[str]) -> None:
-    judge = path.parent.name if path.stem == "pairwise" and path.parent.name else path.stem
-    for record in list_records(source, path):
-        pair = _add_vote(ledger, record, voted)
-        _add_verdict(source, ledger, judge, record.maybe_text("model_vote"), pair, record.maybe_text("response"))
 
 
 def _add_vote(ledger: TableBuilder, record: JsonRecord, voted: set[str]) -> dict[str, str]:

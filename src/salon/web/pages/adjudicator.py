@@ -13,19 +13,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from salon.collect.agreement import Agreement, Disagreement
-from salon.collect.studio.adjudication import (
+from salon.collect import (
+    Agreement,
+    Disagreement,
     Disputes,
     StoredRuling,
+    Studio,
     adjudicator_name,
     dispute_key,
     list_rulings,
     screen_order,
 )
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.report.numbers import percent, with_interval
-from salon.store.database.connection import now_ms
+from salon.report import percent, with_interval
+from salon.store import now_ms
 from salon.web.auth import Session, get_studio, require_session
 from salon.web.errors import NoSuchPage, NotAllowed
 from salon.web.images import Images

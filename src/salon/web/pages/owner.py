@@ -14,16 +14,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
-from salon.check.results import CheckReport, CriterionFigures
-from salon.collect.quality import QualityFinding
-from salon.collect.studio.figures import PANEL, LiveFigures
-from salon.collect.studio.owner_side import LiveCheck
-from salon.collect.studio.rater_side import RaterProgress
-from salon.collect.studio.studio import Studio
-from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
-from salon.stats.result import Estimate
-from salon.store.database import AuditLine
-from salon.store.database.connection import now_ms
+from salon.check import CheckReport, CriterionFigures
+from salon.collect import PANEL, LiveCheck, LiveFigures, QualityFinding, RaterProgress, Studio
+from salon.report import THIN, count, duration, estimate, p_value, significant, with_interval
+from salon.stats import Estimate
+from salon.store import AuditLine, now_ms
 from salon.web.auth import OwnerSession, Session, get_studio
 from salon.web.images import Images
 from salon.web.rendering import render_page

@@ -19,19 +19,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from salon.collect.questions import languages
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.adjudication import ADJUDICATORS
-from salon.collect.studio.answer_import import ImportReport, import_answers
-from salon.collect.studio.rater_side import Invitation
-from salon.collect.studio.setup import change_settings as changed
-from salon.collect.studio.setup import current_settings_text, set_toml_values
-from salon.collect.studio.studio import Studio
+from salon.collect import (
+    ADJUDICATORS,
+    ImportReport,
+    Invitation,
+    Studio,
+    StudioSettings,
+    change_settings as changed,
+    current_settings_text,
+    import_answers,
+    languages,
+    set_toml_values,
+)
 from salon.errors import BadFile, BadValue, SalonError
-from salon.store.atomic_files import whole_file
-from salon.store.database.connection import now_ms
-from salon.store.formats import KINDS
-from salon.store.pictures import ENDINGS, read_picture
+from salon.store import ENDINGS, KINDS, now_ms, read_picture, whole_file
 from salon.web.api_owner import EXPORT_FORMS, pack_study
 from salon.web.auth import OwnerSession, Session, get_studio, read_form
 from salon.web.images import study_images

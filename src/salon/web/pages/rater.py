@@ -20,21 +20,26 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from salon.collect.assignment import NoMoreQuestions, Rest
-from salon.collect.questions import (
+from salon.collect import (
+    EntryStep,
     Given,
     MergedOrder,
     NextPair,
+    NoMoreQuestions,
     PairAnswer,
     RaterQuestion,
+    Rest,
+    ShownTask,
+    Studio,
+    StudioStep,
+    TooEarly,
     criterion_question,
+    is_merge_ranking,
     most_questions,
     next_merge_step,
 )
-from salon.collect.studio.rater_side import EntryStep, ShownTask, StudioStep, TooEarly, is_merge_ranking
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.store.database.connection import AlreadyAnswered, KeyReused, NothingToUndo
+from salon.store import AlreadyAnswered, KeyReused, NothingToUndo
 from salon.study import Criterion
 from salon.web.api_rater import client_class
 from salon.web.auth import RaterSession, get_auth, get_studio, read_form

@@ -28,8 +28,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.service.model import QueueFull
-from salon.study.nouns import Noun
+from salon.select import QueueFull
+from salon.study import Noun
 from salon.web.auth import check_origin
 from salon.web.errors import NotAllowed, NotSignedIn
 from salon.web.guard import Buckets, address_of, bearer_token

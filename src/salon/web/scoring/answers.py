@@ -12,13 +12,21 @@ from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from salon.calls.scores_schema import CriterionInfo, PictureScores, Score, ScoringAnswer, ServiceError
+from salon.calls import CriterionInfo, PictureScores, Score, ScoringAnswer, ServiceError
 from salon.errors import UnknownReference
-from salon.judge.scoring import MissingScore, PictureScore, ScoreResult
-from salon.select.service.decisions import Decision
-from salon.select.service.model import ModelAnswer, ScoringModel, ServedCriterion
-from salon.select.service.service import ServiceAnswer
-from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
+from salon.judge import MissingScore, PictureScore, ScoreResult
+from salon.select import (
+    Blend,
+    Decision,
+    ModelAnswer,
+    ScorerColumn,
+    ScoreReference,
+    ScoringModel,
+    ServedCriterion,
+    ServiceAnswer,
+    blend_columns,
+    read_weights,
+)
 from salon.web.scoring import requests as shapes
 from salon.web.scoring.access import ServiceCaller
 from salon.web.scoring.requests import ExplainIn, LookIn, PickIn, RequestPictures

@@ -17,14 +17,18 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from salon.select.explain_picture import MeasuringWorker, Neighborhood
-from salon.select.gate import Gate
+from salon.select import (
+    Decision,
+    Gate,
+    MeasuringWorker,
+    Neighborhood,
+    ScoreReference,
+    ScoringService,
+    UnknownDecision,
+    WatchedLog,
+)
 from salon.select.service import model
-from salon.select.service.decisions import Decision, UnknownDecision
-from salon.select.service.drift import WatchedLog
-from salon.select.service.service import ScoringService
-from salon.select.weights import ScoreReference
-from salon.study.nouns import salon_version
+from salon.study import salon_version
 from salon.web import errors, rendering
 from salon.web.guard import HEADERS, RequestGuard
 from salon.web.scoring import models, routes, status

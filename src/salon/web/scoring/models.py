@@ -7,12 +7,10 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 
-from salon.calls.scores_schema import ModelInfo, ModelsAnswer
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import COMPOSITES, RELEASED
-from salon.select.service.model import LoadFailed, LoadOrder, LoadRefused
-from salon.select.service.service import ScoringService
-from salon.store.pictures import is_inside
+from salon.calls import ModelInfo, ModelsAnswer
+from salon.judge import COMPOSITES, MEASUREMENTS, RELEASED
+from salon.select import LoadFailed, LoadOrder, LoadRefused, ScoringService
+from salon.store import is_inside
 from salon.web.errors import log
 from salon.web.scoring import answers
 from salon.web.scoring.access import AdminCaller, ScoreCaller

@@ -26,10 +26,9 @@ from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from salon.errors import BadFile, BadValue
-from salon.select.service.model import BadPicture
-from salon.select.service.service import SentPicture
-from salon.store.pictures import is_inside, open_header
-from salon.study.nouns import Prompt
+from salon.select import BadPicture, SentPicture
+from salon.store import is_inside, open_header
+from salon.study import Prompt
 from salon.web.scoring.access import ScoringSettings
 
 Text = Annotated[str, Field(max_length=20_000)]

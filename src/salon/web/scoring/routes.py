@@ -14,7 +14,7 @@ from pydantic import Field, StrictInt, StrictStr
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from salon.calls.scores_schema import (
+from salon.calls import (
     CompareAnswer,
     Compared,
     GateAnswer,
@@ -25,26 +25,33 @@ from salon.calls.scores_schema import (
     ScoringAnswer,
 )
 from salon.errors import BadValue, UnknownReference
-from salon.judge.scoring import MissingScore
-from salon.select.best import PickSettings, pick
-from salon.select.explain import (
+from salon.judge import MissingScore
+from salon.select import (
     NOT_CAUSES,
+    Blend,
+    DeadlineExceeded,
+    DecisionLog,
+    DriftMonitor,
+    DriftReport,
+    Feedback,
+    Gate,
+    MeasuringWorker,
+    Neighborhood,
+    PickSettings,
     PictureExplanation,
     PictureMeasurement,
     ScoreDifference,
+    ScoringModel,
+    ServedCriterion,
+    ServiceAnswer,
+    WatchedLog,
     compare_contributions,
     contributions,
+    pick,
     spread_of,
     total_of,
 )
-from salon.select.explain_picture import MeasuringWorker, Neighborhood
-from salon.select.gate import Gate
-from salon.select.service.decisions import DecisionLog, Feedback
-from salon.select.service.drift import DriftMonitor, DriftReport, WatchedLog
-from salon.select.service.model import DeadlineExceeded, ScoringModel, ServedCriterion
-from salon.select.service.service import ServiceAnswer
-from salon.select.weights import Blend
-from salon.study.nouns import Noun
+from salon.study import Noun
 from salon.web.errors import NoSuchPage
 from salon.web.scoring import answers
 from salon.web.scoring.access import MetricsCaller, ScoreCaller

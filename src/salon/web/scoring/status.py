@@ -16,7 +16,7 @@ from prometheus_client.registry import Collector
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.select.service.service import BatchFacts, ScoringService
+from salon.select import BatchFacts, ScoringService
 from salon.web.rendering import render_page
 from salon.web.scoring.access import MetricsCaller, RequestSlots
 

@@ -20,9 +20,7 @@ import numpy as np
 from salon.bench.posters.make.items import MadeItem, balanced_choice, invented_name, pick, pick_some
 from salon.bench.posters.tasks import OPERATIONS
 from salon.errors import BadValue
-from salon.render.brief import STYLES, Brief, Mood, Place, Style, Subject
-from salon.render.brief_text import LABELS, named_colors, read_brief
-from salon.render.chance import chance
+from salon.render import LABELS, STYLES, Brief, Mood, Place, Style, Subject, chance, named_colors, read_brief
 from salon.study import Prompt
 
 
@@ -160,11 +158,13 @@ def make_brief(
 ) -> Brief:
     """A brief with a headline, the texts it must `always` have, and others up to `texts` in all."""
     what = occasion or pick(OCCASIONS, rng)
+    hour = int(rng.integers(9, 22))
+    date = f"{pick(_DAYS, rng)} {int(rng.integers(1, 29))} {pick(_MONTHS, rng)}, {hour}:{pick(('00', '15', '30'), rng)}"
     texts_by_role = {
         "subhead": pick(what.subheads, rng),
         "body": pick(what.bodies, rng),
         "cta": pick(what.ctas, rng),
-        "when": _date(rng),
+        "when": date,
         "where": f"{invented_name(rng)} {pick(_PLACES, rng)}",
         "brand": f"{invented_name(rng)} {pick(('Club', 'House', 'Works', 'Society'), rng)}",
     }
@@ -179,11 +179,6 @@ def make_brief(
         style=style,
         intent=what.purpose,
     )
-
-
-def _date(rng: np.random.Generator) -> str:
-    hour = int(rng.integers(9, 22))
-    return f"{pick(_DAYS, rng)} {int(rng.integers(1, 29))} {pick(_MONTHS, rng)}, {hour}:{pick(('00', '15', '30'), rng)}"
 
 
 # -- prompts for generators, with key points ---------------------------------------------------------------------------

@@ -16,17 +16,29 @@ import numpy as np
 from salon.bench.posters.make.items import WORDS, MadeItem, balanced_choice, pick
 from salon.bench.posters.make.lettering import line_in, paint_marks
 from salon.bench.posters.tasks import COLORS
-from salon.render.chance import chance
-from salon.render.colors import luminance
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Glyphs, Group, Linear, Mark, Paint, Path, Shadow, Stroke, Tile
-from salon.render.shapes import (
+from salon.render import (
+    Box,
+    Face,
+    Fill,
+    Glyphs,
+    Group,
+    Linear,
+    Mark,
+    Paint,
+    Path,
+    Shadow,
+    Stroke,
+    Tile,
     blob,
+    chance,
     circle,
     ellipse,
     joined,
+    luminance,
+    outlines,
     polygon,
     polyline,
+    rays,
     rect,
     ring,
     rounded,
@@ -35,8 +47,6 @@ from salon.render.shapes import (
     star,
     swell,
 )
-from salon.render.styles.ways import rays
-from salon.render.typeset.setting import outlines
 
 CELL = 54.0
 
@@ -442,17 +452,21 @@ def _spread(colors: Sequence[str], x0: float, y0: float, x1: float, y1: float) -
 # -- effects on the form -------------------------------------------------------------------------------------------
 
 
-def _move_glyphs(glyphs: Sequence[Glyphs], dx: float, dy: float, paint: Paint) -> list[Glyphs]:
-    return [replace(run, paint=paint, xs=tuple(x + dx for x in run.xs), ys=tuple(y + dy for y in run.ys))
-            for run in glyphs]  # fmt: skip
-
-
 def _edged(letters: Letters, width: float, paint: Paint) -> tuple[Mark, ...]:
     return (Stroke(letters.outline, paint, width, join="round"), Fill(letters.outline, paint))
 
 
 def _block(letters: Letters) -> tuple[Mark, ...]:
-    depth = [glyphs for k in range(26, 0, -1) for glyphs in _move_glyphs(letters.glyphs, k, k, letters.deep)]
+    depth = [
+        glyphs
+        for k in range(26, 0, -1)
+        for glyphs in (
+            [
+                replace(run, paint=letters.deep, xs=tuple(x + k for x in run.xs), ys=tuple(y + k for y in run.ys))
+                for run in letters.glyphs
+            ]
+        )
+    ]
     return (*depth, *letters.glyphs)
 
 

@@ -50,16 +50,28 @@ from salon.bench.posters.make.lettering import (
 )
 from salon.bench.posters.tasks import ALIGNMENTS, FONT_SIZES, GRID, ROTATIONS
 from salon.errors import BadValue
-from salon.render.brief import SUBJECTS, Align
-from salon.render.chance import chance
-from salon.render.colors import NAMES, mix, to_rgb
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Group, Mark
-from salon.render.motifs import emblem
-from salon.render.shapes import rect, rounded, turn
-from salon.render.styles.ways import flat
-from salon.render.typeset.families import FAMILIES
-from salon.render.typeset.setting import SetText, TooMuchText, set_text
+from salon.render import (
+    FAMILIES,
+    NAMES,
+    SUBJECTS,
+    Align,
+    Box,
+    Face,
+    Fill,
+    Group,
+    Mark,
+    SetText,
+    TooMuchText,
+    chance,
+    emblem,
+    flat,
+    mix,
+    rect,
+    rounded,
+    set_text,
+    to_rgb,
+    turn,
+)
 
 WIDTH, HEIGHT = 900, 600
 HARD_HEIGHT, HARD_LINE = 680, 620
@@ -199,9 +211,12 @@ def rotation(number: int, seed: int) -> MadeItem:
     texture = balanced_choice(TEXTURES, number, seed, "rotation", "texture")
     striped = balanced_choice((False, True), number, seed, "rotation", "stripes")
     stripes = _stripes(ink, clockwise, rng) if striped else ()
-    pixels = paint_over(
-        [*stripes, *_corners(ground, rng), text], textured_ground(BLOCK_WIDTH, BLOCK_HEIGHT, ground, texture, rng)
+    places = (
+        Box(x=30, y=24, width=110, height=110),
+        Box(x=BLOCK_WIDTH - 140, y=BLOCK_HEIGHT - 134, width=110, height=110),
     )
+    corners = tuple(mark for box in places for mark in _sign(box, ground, rng))
+    pixels = paint_over([*stripes, *corners, text], textured_ground(BLOCK_WIDTH, BLOCK_HEIGHT, ground, texture, rng))
     prompt = (
         "Is the text on this poster turned against the horizontal, and which way as the viewer sees it? "
         f"Counterclockwise means that its lines rise to the right. Answer with one of: {', '.join(ROTATIONS)}."
@@ -268,15 +283,6 @@ def _stripes(ink: str, text: float, rng: np.random.Generator) -> tuple[Mark, ...
     return (Group(tuple(lines), transform=turn(angle, BLOCK_WIDTH / 2, BLOCK_HEIGHT / 2)),)
 
 
-def _corners(ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
-    """Upright signs in two corners, from which the horizontal can be told."""
-    places = (
-        Box(x=30, y=24, width=110, height=110),
-        Box(x=BLOCK_WIDTH - 140, y=BLOCK_HEIGHT - 134, width=110, height=110),
-    )
-    return tuple(mark for box in places for mark in _sign(box, ground, rng))
-
-
 def _sign(box: Box, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
     tones = [mix(ground, end, amount) for end, amount in
              (("#ffffff", 0.2), ("#ffffff", 0.4), ("#000000", 0.25), ("#000000", 0.45), ("#ffffff", 0.6),
@@ -330,7 +336,15 @@ def _sheet(pieces: int, number: int, seed: int) -> tuple[PieceSheet, np.ndarray]
         rng = chance(seed, "empty_space", str(number), str(attempt))
         ground = pick(GROUNDS, rng)
         ink = ink_on(ground, 5.0, pick(GROUNDS, rng))
-        cells = _cells(pieces, rng)
+        occupied = np.zeros((GRID, GRID), bool)
+        rectangles: list[Cells] = []
+        for _ in range(200):
+            wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
+            x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
+            if len(rectangles) < pieces and not occupied[y : y + high, x : x + wide].any():
+                occupied[y : y + high, x : x + wide] = True
+                rectangles.append((x, y, wide, high))
+        cells = rectangles
         sheet = PieceSheet(ground, ink, tuple(mark for cell in cells for mark in _piece(cell, ground, ink, rng)))
         shares = ink_shares(sheet.painted(), ground)
         clear = ((shares == 0) | (shares >= LEAST_INK)).all()
@@ -366,34 +380,26 @@ def _prompt(count: int, grid_kind: str) -> str:
     )
 
 
-def _cells(count: int, rng: np.random.Generator) -> list[Cells]:
-    """Rectangles of patches that do not overlap."""
-    occupied = np.zeros((GRID, GRID), bool)
-    rectangles: list[Cells] = []
-    for _ in range(200):
-        wide, high = pick(((1, 1), (2, 1), (3, 1), (4, 1), (5, 1), (2, 2), (3, 2), (2, 3), (3, 3), (4, 2)), rng)
-        x, y = int(rng.integers(GRID - wide + 1)), int(rng.integers(GRID - high + 1))
-        if len(rectangles) < count and not occupied[y : y + high, x : x + wide].any():
-            occupied[y : y + high, x : x + wide] = True
-            rectangles.append((x, y, wide, high))
-    return rectangles
-
-
 def _piece(cells: Cells, ground: str, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
     """A line of type where the piece is low and long, otherwise a picture on a panel, or a button."""
     x, y, wide, high = cells
     box = Box(x=x * PATCH + _BREATH, y=y * PATCH + _BREATH, width=wide * PATCH - 2 * _BREATH,
               height=high * PATCH - 2 * _BREATH)  # fmt: skip
     if high == 1 and wide > 1 and rng.random() < 0.7:
-        return _words(box, wide, ink, rng)
+        face = Face(family=pick(PLAIN, rng).family, weight=700)
+        return set_text(
+            title(rng, wide),
+            face,
+            box,
+            size=80,
+            smallest=14,
+            leading=1.15,
+            align="center",
+            valign="middle",
+            paint=ink,
+            max_lines=2,
+        ).glyphs
     panel = Fill(rounded(box.x, box.y, box.width, box.height, 10), mix(ground, ink, 0.3))
     inner = Box(x=box.x + 12, y=box.y + 12, width=box.width - 24, height=box.height - 24)
     tones = [mix(ground, ink, amount) for amount in (0.15, 0.3, 0.5, 0.9, 1.0, 0.7)]
     return panel, *flat(emblem(pick(SUBJECTS, rng), inner, rng), tones)
-
-
-def _words(box: Box, wide: int, ink: str, rng: np.random.Generator) -> tuple[Mark, ...]:
-    """One or two lines from edge to edge of the piece."""
-    face = Face(family=pick(PLAIN, rng).family, weight=700)
-    return set_text(title(rng, wide), face, box, size=80, smallest=14, leading=1.15, align="center", valign="middle",
-                    paint=ink, max_lines=2).glyphs  # fmt: skip

@@ -37,7 +37,8 @@ def upgrade() -> None:
     _study()
     _people()
     _answers()
-    _records()
+    _counted("settings", _number("version"), _text("text"), _time("at"))
+    _counted("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))
     for table, change in _APPEND_ONLY:
         _refuse(table, change)
 
@@ -153,11 +154,6 @@ def _answers() -> None:
         sa.PrimaryKeyConstraint("judgment", name="pk_undos"),
         sa.ForeignKeyConstraint(["judgment"], ["judgments.id"], name="fk_undos_judgment"),
     )
-
-
-def _records() -> None:
-    _counted("settings", _number("version"), _text("text"), _time("at"))
-    _counted("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))
 
 
 def _refuse(table: str, change: str) -> None:
