@@ -7,7 +7,6 @@ answers are made up, the pages are what a browser shows.
 from __future__ import annotations
 
 import io
-import re
 import shutil
 import sys
 import time
@@ -33,6 +32,7 @@ from tools.posed_studio import MadeUpRater, draw_study, served
 
 GUIDE = Path(__file__).parent.parent / "docs" / "guide" / "collect.md"
 SCREENS = GUIDE.parent / "screens"
+CRITERIA, SETTINGS = (GUIDE.parents[2] / "examples" / "studio" / name for name in ("criteria.toml", "studio.toml"))
 BRIEFS = ("posters-night-market", "posters-warehouse-rave", "posters-dark-matter", "posters-beekeepers")
 WORTH = {"atelier": 0.95, "ledger": 0.65, "carnival": 0.4, "apprentice": 0.1}
 """The houses, and how much the made-up raters like them."""
@@ -65,18 +65,13 @@ def main() -> None:
 
 
 def guide_criteria() -> list[Criterion]:
-    """The criteria that the guide adds to study.toml."""
-    return [Criterion.parse(record) for record in tomllib.loads(_block("[[criteria]]"))["criteria"]]
+    """The criteria of the guide's study."""
+    return [Criterion.parse(record) for record in tomllib.loads(CRITERIA.read_text(encoding="utf-8"))["criteria"]]
 
 
 def guide_settings(**changed: Any) -> StudioSettings:
     """The studio.toml of the guide."""
-    return StudioSettings.model_validate(tomllib.loads(_block("[[cohorts]]")) | changed)
-
-
-def _block(holding: str) -> str:
-    blocks = re.findall(r"^```toml\n(.*?)^```$", GUIDE.read_text(encoding="utf-8"), re.MULTILINE | re.DOTALL)
-    return next(block for block in blocks if holding in block)
+    return StudioSettings.model_validate(tomllib.loads(SETTINGS.read_text(encoding="utf-8")) | changed)
 
 
 def guide_study(folder: Path, size: str = SIZE) -> Study:
@@ -93,12 +88,12 @@ def _posed(folder: Path) -> Iterator[Studio]:
     for name, house in (("weak", "apprentice"), ("strong", "atelier")):
         drawn = next(item for item in study.nouns("items") if item.id == f"{BRIEFS[-1]}/{house}/0")  # gold: set aside
         shutil.copy(folder / drawn.image, folder / "references" / f"{name}.png")
-    (folder / "studio.toml").write_text(_block("[[cohorts]]"), encoding="utf-8")
+    (folder / "studio.toml").write_text(SETTINGS.read_text(encoding="utf-8"), encoding="utf-8")
     settings = guide_settings(times=TIMES)
     with open_database(f"sqlite:///{folder / 'studio.db'}", create=True) as database:
         database.put_study(study)
         record_design(database, settings)
-        database.put_settings(_block("[[cohorts]]"))
+        database.put_settings(SETTINGS.read_text(encoding="utf-8"))
         studio = Studio(database, settings, folder)
         _fill(studio)
         yield studio

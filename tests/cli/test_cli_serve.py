@@ -9,6 +9,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from runpy import run_path
 from typing import Any
 
 import click
@@ -102,10 +103,7 @@ def test_a_studio_from_its_folder_to_a_saved_answer_and_the_same_link_after_a_re
 
 def test_the_script_of_the_guide_answers_and_erases(folder: Path) -> None:
     (folder / "studio.toml").write_text(default_settings(study()) + "\n[times]\nprompt = 1\ncompare = 0\n")
-    guide = (Path(__file__).parents[2] / "docs" / "guide" / "collect.md").read_text(encoding="utf-8")
-    (code,) = re.findall(r"^```python\n(.*?)^```$", guide, re.MULTILINE | re.DOTALL)
-    script: dict[str, Any] = {}
-    exec(code, script)
+    script = run_path(str(Path(__file__).parents[2] / "examples" / "studio" / "answer.py"))
     with running(folder) as link:
         (made,) = read(invite, folder, "--cohort", "raters")["links"]
         answered = script["always_left"](made["link"])

@@ -10,7 +10,7 @@ from salon.generate import builtin_briefs
 from salon.render import CATEGORIES, LABELS, STYLES, SUBJECTS, brief_prompt, draw_poster, parse_color, read_brief
 from salon.render.brief import MOODS
 
-PAGE = Path(__file__).parents[2] / "docs" / "guide" / "briefs.md"
+PAGE = Path(__file__).parents[2] / "docs" / "guide" / "generate.md"
 BRIEFS = builtin_briefs()
 FEWER = {"presentations", "cards & invitations", "logo"}
 FORMATS = {

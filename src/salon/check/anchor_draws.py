@@ -30,7 +30,7 @@ class AnchorSettings(Noun):
     ties: Literal["random", "stable"] = Field(
         "random",
         description="How ties become strict orders: at random, afresh in every draw; or by item order, the same for "
-        "every rater, which manufactures agreement (only to reproduce papers that did so).",
+        "every rater, which creates agreement (only to reproduce papers that did so).",
     )
     draws: int = Field(20_000, ge=100, le=2_000_000, description="Draws of R raters and p items.")
     draw_by: Literal["panels", "items"] = Field(

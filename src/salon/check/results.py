@@ -21,7 +21,7 @@ class CheckSettings(Noun):
     ties: Literal["random", "stable"] = Field(
         "random",
         description="How ties become strict orders: at random, averaged over repeats; or by item order, the same for "
-        "every rater, which manufactures agreement (only to reproduce papers that did so).",
+        "every rater, which creates agreement (only to reproduce papers that did so).",
     )
     tie_repeats: int = Field(20, ge=1, le=1000, description="Random tie-breaks to average over.")
     draws: int = Field(2000, ge=100, le=100_000, description="Bootstrap draws behind every interval.")
@@ -31,9 +31,9 @@ class CheckSettings(Noun):
         0.1,
         gt=0,
         lt=1,
-        description="The weakest mean tau worth seeing: without power for it, silence proves nothing.",
+        description="The weakest mean tau worth finding; a test without power for it is inconclusive.",
     )
-    power: float = Field(0.8, gt=0, lt=1, description="Power a test needs before its silence counts.")
+    power: float = Field(0.8, gt=0, lt=1, description="Power that a test needs before it can say no.")
     null_draws: int = Field(200_000, ge=10_000, description="Monte Carlo prompts where no exact null is feasible.")
     flag_from: float = Field(1, description="A flag counts as positive from this level on (1 = at least Minor).")
     most_votes: int = Field(

@@ -87,10 +87,10 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
 @click.option("--private", type=_FILE, help="Texts of private prompts, of the suite's keeper.")
 @click.option("--licence", default="", help="Licence of the pictures.")
 @click.option("--by", default="", help="Who submits them.")
-@click.option("--as-is", is_flag=True, help="Publish although an outage left pictures missing: they fail for good.")
+@click.option("--as-is", is_flag=True, help="Publish although an outage left pictures missing: they fail permanently.")
 @click.option("--picture-budget", type=click.FloatRange(0), help="The most that hosted generators may spend.")
-@options_from(JudgeTerms, section="On these terms judges answer")
-@options_from(UnreadLimits, section="On these terms judges answer")
+@options_from(JudgeTerms, section="How judges are asked")
+@options_from(UnreadLimits, section="How judges are asked")
 @click.option("--dry-run", is_flag=True, help="Say what would be made, asked and spent, and do nothing.")
 @json_option
 def run(
@@ -112,8 +112,8 @@ def run(
     """Run generators on SUITE, have their pictures judged and scored, and put the results on a board.
 
     SUITE is a folder, or the name of a built-in suite; salon bench list names them. Pictures and answers are kept as
-    they come: run the same command again to go on after an interruption. An answer that an outage kept away leaves the
-    entry provisional, with bounds; the next run asks again, and pays for nothing twice. A complete result is published,
+    they come: run the same command again to go on after an interruption. After an outage the entry is provisional, with
+    bounds; the next run asks again, and pays for nothing twice. A complete result is published,
     and never changes. Exit code 0 when every entry is published, 1 when one is provisional.
 
     A suite names its judges by role, and its routes say which role answers which points; salon bench list SUITE shows

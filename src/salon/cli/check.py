@@ -67,7 +67,7 @@ def check(
     """Is there signal in the judgments of STUDY, and how good can a model get on them?
 
     STUDY is a study folder, the address of a database (sqlite:///FILE, postgresql://...), or one file of judgments
-    whose kind can be recognised. A folder whose studio runs is read as it stands now.
+    whose kind can be recognized. A folder whose studio runs is read as it stands now.
 
     \b
       salon check study --html check.html

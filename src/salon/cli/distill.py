@@ -71,7 +71,7 @@ if TYPE_CHECKING:
 @click.option("--dry-run", is_flag=True, help="Say how many calls it takes and what they may cost, and ask nothing.")
 @json_option
 def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any) -> None:
-    """Labels for the items of STUDY from a VLM's own answers, without any person.
+    """Labels for the items of STUDY from a VLM's own answers, without people.
 
     The bridge compares a pool exhaustively and places every other item on its scale; the other sources are what it is
     measured against. A call asks about all criteria at once. Every answer is kept before it is used: run the same

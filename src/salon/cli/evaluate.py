@@ -59,7 +59,7 @@ def evaluate(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What each MODEL is worth on STUDY: accuracy beside what people reach, on prompts it was not trained on.
+    """How good each MODEL is on STUDY: accuracy beside what people reach, on prompts it was not trained on.
 
     Every accuracy stands beside its ceilings: what one more rater would reach, and one who knows every pair's odds.
     Also by criterion and by how clearly the raters agreed; calibration, order of generators, and paired tests where

@@ -57,7 +57,7 @@ class _GenerateCommand(click.Command):
     """A command whose help ends with the built-in houses; they are loaded only for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        with formatter.section("Houses"):
+        with formatter.section("Built-in generators"):
             formatter.write_dl(house_help())
 
 
@@ -74,7 +74,7 @@ class _GenerateCommand(click.Command):
 @click.option(
     "--image",
     type=click.Path(path_type=Path, exists=True, dir_okay=False),
-    help="Picture to start from (image-to-image); for a house a poster of its own, in its study.",
+    help="Picture to start from (image-to-image); for a built-in generator, one of its own posters in its study.",
 )
 @click.option("--limit", type=click.IntRange(1), help="Only this many prompts; categories take turns.")
 @click.option(

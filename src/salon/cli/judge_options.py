@@ -41,8 +41,8 @@ _ENDPOINT = ("endpoint", "key_env", "allow_http", "structured", "pixels", "pictu
 def judge_options(command: Any, ways: Sequence[str] = WAYS, terms: Sequence[str] = ()) -> Any:
     """Adds the options that say who answers, and on which terms, each under a heading of its own."""
     terms = terms or [name for name in JudgeSpec.model_fields if name not in (*WAYS, "name")]
-    command = options_from(JudgeSpec, terms, section="On these terms")(command)
-    return options_from(JudgeSpec, (*ways, "name"), section="Who answers, one of these")(command)
+    command = options_from(JudgeSpec, terms, section="How it is asked")(command)
+    return options_from(JudgeSpec, (*ways, "name"), section="Who answers (one of these)")(command)
 
 
 def question_options(command: Any) -> Any:

@@ -54,7 +54,7 @@ def report(
 
     Judges are those that salon judge run left in STUDY/judges, score tables in STUDY/scores, and raters of the study
     that are models. A judge of checklists is held against what people ticked. STUDY is a study folder, or one file of
-    judgments whose kind can be recognised.
+    judgments whose kind can be recognized.
 
     \b
       salon judge report study --html judges.html

@@ -58,7 +58,7 @@ BENCH_COMMANDS: dict[str, tuple[str, str]] = {
 
 @click.group(cls=LazyGroup, lazy=BENCH_COMMANDS)
 def bench() -> None:
-    """Leaderboards of generators whose published numbers never move.
+    """Leaderboards of generators whose published numbers never change.
 
     \b
       salon bench run posters -g atelier -g proof -o board     draw a suite, have it judged, keep a board
@@ -70,7 +70,7 @@ def bench() -> None:
 # -- distill --------------------------------------------------------------------------------------------------------
 
 DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
-    "label": ("salon.cli.distill:label", "Labels for items from a VLM's own answers, without any person."),
+    "label": ("salon.cli.distill:label", "Labels for items from a VLM's own answers, without people."),
     "train": ("salon.cli.distill:train", "Train a VLM to score pictures in one pass, from labels."),
     "evaluate": ("salon.cli.distill:evaluate", "Predicted scores against what people gave, with intervals."),
     "ablate": ("salon.cli.distill:ablate", "The same distillation with one setting changed at a time."),

@@ -28,7 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
     },
     "Generate": {
-        "generate": ("salon.cli.generate:generate", "Make an item for each prompt by each generator."),
+        "generate": ("salon.cli.generate:generate", "Make a picture for each prompt by each generator."),
         "ready": ("salon.cli.generate:ready", "Are the pictures of a study ready to be shown?"),
         "gallery": ("salon.cli.generate:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
     },
@@ -37,7 +37,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
         "backup": ("salon.cli.studio:backup", "Keep a copy of everything the studio knows."),
-        "restore": ("salon.cli.studio:restore", "Put a copy back into an empty place."),
+        "restore": ("salon.cli.studio:restore", "Put a copy back into an empty database."),
     },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
@@ -52,23 +52,23 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Train": {
         "train": ("salon.cli.train:train", "Learn what people prefer: heads, reward models, sweeps, probes."),
-        "evaluate": ("salon.cli.evaluate:evaluate", "What a trained model is worth, beside what people reach."),
+        "evaluate": ("salon.cli.evaluate:evaluate", "How good a trained model is, beside what people reach."),
         "distill": ("salon.cli.lazy_commands:distill", "From a VLM's own comparisons to a calibrated one-pass scorer."),
     },
     "Judge": {
-        "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report what their word is worth."),
+        "judge": ("salon.cli.judge:judge", "Ask models which picture is better, and report how reliable they are."),
         "score": (
             "salon.cli.score:score",
             "Give pictures numbers: measurements, networks, released or own models.",
         ),
     },
     "Bench": {
-        "bench": ("salon.cli.lazy_commands:bench", "Leaderboards of generators whose published numbers never move."),
+        "bench": ("salon.cli.lazy_commands:bench", "Leaderboards of generators whose published numbers never change."),
     },
     "Select": {
         "select": (
             "salon.cli.lazy_commands:select",
-            "The best of several pictures, gates, routes, and better drawings.",
+            "Choose the best of several pictures; gates, routes and better drawings.",
         ),
         "serve-scores": ("salon.cli.serve_scores:serve_scores", "Serve scores, comparisons and picks over HTTP."),
     },
@@ -132,7 +132,7 @@ def salon() -> None:
       salon select best briefs:posters --limit 4 -g atelier -n 8 -s palette -o picked
 
     STUDY is a study folder or the address of a studio's database; check, fuse, judge report and anchor also take a file
-    of judgments. Every command takes --json for machines.
+    of judgments. Every command takes --json for scripts.
     """
 
 

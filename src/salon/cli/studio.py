@@ -53,7 +53,7 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
     help="At the first start, of a study without criteria: built-in criterion to ask, or a family such as taste/..."
     " (repeatable).",
 )
-@click.option("--check-config", "only_check", is_flag=True, help="Only say whether everything is in order.")
+@click.option("--check-config", "only_check", is_flag=True, help="Only check that everything is in order.")
 @json_option
 def serve(
     study: Path,

@@ -74,7 +74,7 @@ class EvaluateSettings(Noun):
         "test", description="Which prompts of the study that a model was trained on; of other studies all are taken."
     )
     ceiling: bool = Field(
-        True, description="Refuse to print an accuracy that no ceiling can be given for; without it, say so instead."
+        True, description="Refuse to print an accuracy without its ceiling; --no-ceiling prints it, marked."
     )
     allow_leak: bool = Field(
         False, description="Go on although a model was trained on what it is tested on; the report is marked."

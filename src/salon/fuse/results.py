@@ -70,7 +70,7 @@ class FuseSettings(Noun):
         gt=0,
         le=100,
         description="Standard deviation of a normal prior on latent scores, in logits: undefeated items and islands "
-        "then get finite scores. Without it, data that cannot identify the scores are an error; method auto takes 3 "
+        "then get finite scores. Without it, data that cannot determine the scores are an error; method auto takes 3 "
         "there, and says so.",
     )
     cluster: Literal["auto", Cluster] = Field(

@@ -190,7 +190,7 @@ HOUSES: dict[str, House] = {
     for house in (
         _house(
             "atelier",
-            "sets type like a press of old, and goes its own way with color and place",
+            "sets type well, but ignores the brief's colors and positions",
             Hand("atelier", ("Typographic Minimalism", "Minimalist", "Japanese", "Retro"), margin=0.08, air=1.1),
             wrong_color=(0.75, 0.3, 0.9),
             wrong_position=(0.6, 0.4, 1.0),
@@ -198,7 +198,7 @@ HOUSES: dict[str, House] = {
         ),
         _house(
             "carnival",
-            "knows color and mood, and cannot set a line of type",
+            "strong in color and mood, poor in type",
             Hand("carnival", ("Pop Art", "Memphis", "Flat Design", "Papercut", "Illustrative"), margin=0.06),
             bad_kerning=(0.7, 0.4, 1.0),
             wrong_font_pairing=(0.65, 0.3, 1.0),
@@ -207,7 +207,7 @@ HOUSES: dict[str, House] = {
         ),
         _house(
             "ledger",
-            "follows the brief to the letter, and has no eye for harmony or emphasis",
+            "follows the brief exactly, but lacks harmony and emphasis",
             Hand("ledger", ("Flat Design", "Minimalist", "Cinema 4D", "Pixel Art"), ("stack", "hero-top", "split")),
             clashing_colors=(0.65, 0.3, 0.9),
             broken_hierarchy=(0.65, 0.3, 0.9),
@@ -216,7 +216,7 @@ HOUSES: dict[str, House] = {
         ),
         _house(
             "mirage",
-            "paints mood and light, and makes up words and things",
+            "strong in mood and light, but makes up words and things",
             Hand("mirage", ("Diffuse Glow", "New Chinese Aesthetic", "Cyberpunk", "Vaporwave", "Acid Graphics")),
             misspelling=(0.75, 0.1, 0.5),
             missing_text=(0.5, 0.2, 0.8),
@@ -225,7 +225,7 @@ HOUSES: dict[str, House] = {
         ),
         _house(
             "apprentice",
-            "does a little of everything wrong",
+            "has a little of every defect",
             Hand("apprentice"),
             **{kind.replace("-", "_"): (0.35, 0.1, 0.7) for kind in DEFECTS},
         ),

@@ -36,7 +36,7 @@ KINDS = {
     "photographs": "photographs:PATH",
     "python": "python:MODULE:NAME",
 }
-GENERATOR_FORMS = "a house, or " + ", ".join(form for kind, form in KINDS.items() if kind != "house")
+GENERATOR_FORMS = "a built-in generator, or " + ", ".join(form for kind, form in KINDS.items() if kind != "house")
 """How a generator is named, for helps and errors."""
 
 

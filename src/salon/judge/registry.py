@@ -45,7 +45,7 @@ class JudgeSpec(Noun):
     )
     allow_http: bool = Field(False, description="Allow plain http beyond this machine.")
     structured: Literal["auto", "schema", "json", "none"] = Field(
-        "auto", description="How the endpoint is held to JSON; auto finds out what it can."
+        "auto", description="How to make the endpoint answer JSON; auto finds out what it supports."
     )
     pixels: int = Field(1024 * 1024, ge=64, description="Most pixels of a picture; larger ones are made smaller.")
     picture_url: str | None = Field(
@@ -79,7 +79,7 @@ class JudgeSpec(Noun):
     )
     address: str | None = Field(None, description="Address of a Ray cluster  [default: one on this machine]")
     simulated: str | None = Field(
-        None, description="No model: a judge of known worth, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
+        None, description="No model: a simulated judge, such as accuracy=0.7,bias=0.2,ties=0.1,unparsed=0.01."
     )
     simulated_seed: int = Field(0, ge=0, description="Seed of a simulated judge.")
     script: Path | None = Field(None, description="No model: the answers in a file of JSON lines.")

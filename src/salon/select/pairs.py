@@ -83,7 +83,7 @@ class PreferencePairSettings(Noun):
     near: bool = Field(True, description="Take near copies of a picture for the same picture.")
     train: float = Field(0.8, ge=0, le=1, description="Share of the prompts to train on.")
     validation: float = Field(0.1, ge=0, le=1, description="Share of the prompts to choose settings by.")
-    test: float = Field(0.1, ge=0, le=1, description="Share of the prompts kept for the last word.")
+    test: float = Field(0.1, ge=0, le=1, description="Share of the prompts kept for the final test.")
     seed: int = Field(0, ge=0, description="Seed of the split, of sides, and of what is drawn.")
 
     @property

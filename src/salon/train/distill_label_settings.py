@@ -42,7 +42,7 @@ class DistillLabelSettings(Noun):
     method: Literal["davidson", "bradley-terry", "elo"] | None = Field(
         None, description="bridge, elo: how comparisons become scores  [default: davidson; elo with --source elo]"
     )
-    partners: int = Field(1, ge=1, le=1000, description="majority: pairs that every item opens.")
+    partners: int = Field(1, ge=1, le=1000, description="majority: pairs for each item.")
     votes: int = Field(32, ge=1, le=1000, description="majority: answers for each pair, half of them in each order.")
     answers: int = Field(1, ge=1, le=1000, description="pointwise: answers for each item; their mean is its value.")
     low: float | None = Field(None, description="Lower end of the scale  [default: that of the criteria, else 1]")

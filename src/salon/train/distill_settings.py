@@ -396,7 +396,7 @@ class DistillSettings(RewardTerms):
     )
     train: float = Field(0.8, gt=0, le=1, description="Share of the prompts to train on.")
     validation: float = Field(0.1, ge=0, lt=1, description="Share of the prompts to choose the best by.")
-    test: float = Field(0.1, ge=0, lt=1, description="Share of the prompts that is never looked at here.")
+    test: float = Field(0.1, ge=0, lt=1, description="Share of the prompts kept for the evaluation.")
     split_seed: int = Field(0, ge=0, description="Seed of the split, by a hash of it and a prompt's id.")
     recipe: str | None = Field(
         None, description="Settings of a paper by name: psdistill. Flags that are given override it."

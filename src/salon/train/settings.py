@@ -54,8 +54,7 @@ class HeadSettings(Noun):
     )
     rater_weights: Literal["none", "agreement", "learned"] = Field(
         "none",
-        description="With --labels raters: all count alike; by agreement with the others; or by a reliability "
-        "that is learned along.",
+        description="With --labels raters: all count alike; by agreement with the others; or by a learned reliability.",
     )
     text: Literal["full", "criterion"] = Field(
         "full", description="What is read of a prompt: all of it, or the parts that the criterion is about."
@@ -64,7 +63,7 @@ class HeadSettings(Noun):
     flags: bool = Field(True, description="Train a flag head too, where the study has flags.")
     train: float = Field(0.8, gt=0, le=1, description="Share of the prompts to train on.")
     validation: float = Field(0.1, gt=0, lt=1, description="Share of the prompts to choose the best state by.")
-    test: float = Field(0.1, ge=0, lt=1, description="Share of the prompts that is never looked at here.")
+    test: float = Field(0.1, ge=0, lt=1, description="Share of the prompts kept for salon evaluate.")
     split_seed: int = Field(0, ge=0, description="Seed of the split; each prompt falls by a hash of it and its id.")
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance while training.")
     device: str | None = Field(None, description="cpu, cuda, cuda:1 or mps  [default: cpu; heads are small]")
@@ -222,7 +221,7 @@ class RewardSettings(Noun):
     )
     train: float = Field(0.8, gt=0, le=1, description="Of a study: share of the prompts to train on.")
     validation: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts to choose the best by.")
-    test: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts that is never looked at here.")
+    test: float = Field(0.1, ge=0, lt=1, description="Of a study: share of the prompts kept for salon evaluate.")
     split_seed: int = Field(0, ge=0, description="Of a study: seed of the split, by a hash of it and a prompt's id.")
     recipe: str | None = Field(
         None, description="Settings of a paper by name: hpsv3. Flags that are given override it."

@@ -51,7 +51,7 @@ class TrainingPairSettings(Noun):
 
     train: float = Field(0.9, ge=0, le=1, description="Share of the prompts to train on.")
     validation: float = Field(0.1, ge=0, le=1, description="Share of the prompts to choose settings by.")
-    test: float = Field(0.0, ge=0, le=1, description="Share of the prompts kept for the last word.")
+    test: float = Field(0.0, ge=0, le=1, description="Share of the prompts kept for the final test.")
     seed: int = Field(0, ge=0, description="Seed of the split; each prompt falls by a hash of the seed and its text.")
 
     @model_validator(mode="after")
