@@ -26,9 +26,10 @@ from numpy.typing import NDArray
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts, check_identified
-from salon.stats.compiled import compiled
+from salon.stats.compiled import compiled, compiled_above
 from salon.stats.pair_models import (
     FEW_ITEMS,
+    THURSTONE,
     TIE_MODELS,
     Information,
     bend,
@@ -208,9 +209,10 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
 
 
 Pairs = tuple[Ints, Ints, Floats, Floats, Floats]
+_FEW = 100_000  # elements from which the iteration is compiled
 
 
-@compiled
+@compiled_above(_FEW)
 def climb(
     code: int,
     pairs: Pairs,
@@ -258,7 +260,7 @@ def climb(
     return q, tie, iteration, size, False
 
 
-@compiled
+@compiled_above(_FEW)
 def _largest(slope: Floats, scale: Floats) -> float:
     """The largest |slope| / scale; one that is no number counts as the largest, so that it is never taken for 0."""
     largest = 0.0
@@ -271,7 +273,7 @@ def _largest(slope: Floats, scale: Floats) -> float:
     return largest
 
 
-@compiled
+@compiled_above(_FEW)
 def advance(
     code: int,
     pairs: Pairs,
@@ -296,7 +298,26 @@ def advance(
         share = max(share / 2, sure)
 
 
-@compiled
+def _derivatives_arrays(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
+    if code == THURSTONE:
+        return derivatives.machine(code, pairs, q, tie, edge, totals)  # type: ignore[no-any-return]
+    start, j, wins, losses, ties = pairs
+    n = len(q)
+    i = np.repeat(np.arange(n), np.diff(start))
+    d = q[i] - q[j]
+    with np.errstate(over="ignore"):  # the chance of a pair this far apart is 0
+        u, v = chances.loop(code, d, tie)
+    win, loss, draw, win_t, loss_t, draw_t = slopes.loop(code, tie, u, v)
+    dd, dt, tt = (np.broadcast_to(part, d.shape) for part in curvature.loop(code, d, tie, u, v, wins, losses, ties))
+    slope = wins * win + losses * loss + ties * draw
+    edge[:] = dd
+    for column, part, sign in ((0, slope, -1), (1, dd, 1), (2, dt, -1)):
+        totals[:n, column] = np.bincount(i, part, n) + sign * np.bincount(j, part, n)
+    corner = float(tt.sum())
+    totals[n] = float((wins * win_t + losses * loss_t + ties * draw_t).sum()), corner if corner > 0 else 1.0, 0.0
+
+
+@compiled_above(_FEW, _derivatives_arrays)
 def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
     """Fill the curvature of each pair, and rows (slope, curvature, border) of each item and, last, of log tie."""
     start, j, wins, losses, ties = pairs
@@ -323,7 +344,13 @@ def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, to
     totals[len(q), 1] = corner if corner > 0 else 1.0
 
 
-@compiled
+def _slope_arrays(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
+    slope = totals[:, 0].copy()
+    slope[: len(q)] += goal - ridge * q
+    return slope
+
+
+@compiled_above(_FEW, _slope_arrays)
 def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     slope = totals[:, 0].copy()
     for i in range(len(q)):
@@ -331,7 +358,20 @@ def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     return slope
 
 
-@compiled
+def _eliminate_arrays(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope: Floats) -> Floats:
+    start, j = pairs[0], pairs[1]
+    n = len(ridge)
+    i = np.repeat(np.arange(n), np.diff(start))
+    matrix = np.full((n + 1, n + 1), 0.0 if ridge.any() else totals[:n, 1].mean() / n)
+    matrix[i, j] -= edge
+    matrix[j, i] -= edge
+    matrix[np.arange(n), np.arange(n)] += totals[:n, 1] + ridge
+    matrix[:n, n] = matrix[n, :n] = totals[:n, 2]
+    matrix[n, n] = totals[n, 1]
+    return np.linalg.solve(matrix, slope)
+
+
+@compiled_above(_FEW, _eliminate_arrays)
 def _eliminate(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope: Floats) -> Floats:
     """The Newton step, dense; where no ridge fixes the location, a shift of the matrix does."""
     start, j = pairs[0], pairs[1]
@@ -368,7 +408,7 @@ def _solve(matrix: Floats, x: Floats) -> None:
         x[k] /= matrix[k, k]
 
 
-@compiled
+@compiled_above(_FEW)
 def _largest_bend(code: int, pairs: Pairs, q: Floats, tie: float, step: Floats) -> tuple[float, float]:
     """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
     start, j = pairs[0], pairs[1]
