@@ -6,7 +6,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from salon.collect.studio.setup import open_studio
+from salon.collect import open_studio
 from salon.store import save_study
 from salon.study import Criterion, Item, Prompt, Study
 

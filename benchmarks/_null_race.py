@@ -17,8 +17,7 @@ from math import comb
 import numpy as np
 from numba import njit
 
-from salon.stats import orbits
-from salon.stats.nulls import exact_null
+from salon.stats import exact_null, orbits
 from salon.stats.signal import distinct_rows, tally_votes
 
 BITS = 4

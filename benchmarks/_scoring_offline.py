@@ -16,10 +16,11 @@ from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 
-from salon.engine.processes import cores
-from salon.select.service.model import DecodedPicture, LoadOrder, ScoringModel, load_scoring
-from salon.store.pictures import read_picture
-from salon.study.nouns import Prompt
+from salon.engine import cores
+from salon.select import LoadOrder, ScoringModel
+from salon.select.service.model import DecodedPicture, load_scoring
+from salon.store import read_picture
+from salon.study import Prompt
 
 
 def prompt_of(number: int) -> str:

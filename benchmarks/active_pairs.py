@@ -21,9 +21,8 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import spearmanr
 
-from salon.stats.adaptive_design import next_pairs, pair_gains, pair_posterior, prior_posterior
-from salon.stats.budget import balanced_pairs
-from salon.stats.comparisons import PairCounts, count_pairs
+from salon.stats import PairCounts, balanced_pairs, count_pairs, pair_posterior, prior_posterior
+from salon.stats.adaptive_design import next_pairs, pair_gains
 
 PRIOR, STUDIES, ITEMS = 3.0, 12, 50
 GOALS = {1.7: 0.95, 3.9: 0.98}

@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from benchmarks._pairs import Drawn, best_of, draw, extra_mib, print_line
-from salon.stats.elo import EloSettings, anchored_elo
+from salon.stats import EloSettings, anchored_elo
 
 GROUPS, COMPARISONS, ITEMS = 15, 3_060, 50
 ANCHORS = np.array([4, 11, 19, 27, 36, 45])

@@ -24,7 +24,7 @@ from sklearn.linear_model import LogisticRegression
 from statsmodels.discrete.discrete_model import Logit
 
 from benchmarks._pairs import best_of
-from salon.stats.pair_covariates import covariate_errors, fit_covariates
+from salon.stats import covariate_errors, fit_covariates
 
 SIZES = ((10_000, 20), (100_000, 50), (1_000_000, 50))
 BETA, PROMPTS = np.array([0.5, -0.3, 0.2]), 500

@@ -20,23 +20,20 @@ import numpy as np
 import pyarrow as pa
 from scipy import stats
 
-from salon.bench.entry import ANSWERS, LOGITS, Entry, EntryPicture, EntryResult
-from salon.bench.result import entry_result, standings
+from salon.bench import EntryResult, Suite, entry_result, standings, with_hashes
+from salon.bench.entry import ANSWERS, LOGITS, Entry, EntryPicture
 from salon.bench.suite import (
     FieldEntry,
     PreferenceReference,
     PreferenceRule,
     Reference,
     ReferencePoint,
-    Suite,
     SuiteCard,
     SuitePrompt,
     Tag,
 )
-from salon.bench.suite_folder import prompts_hash, with_hashes
-from salon.study.answers import Point, Route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Prompt
+from salon.bench.suite_folder import prompts_hash
+from salon.study import Point, Prompt, Route, ScorerCard
 
 PROMPTS, ENTRIES, TAGS, GROUPS, POINTS = 192, 50, 64, 8, 3
 JUDGES, SCORER, DRAWS = ("a", "b", "c"), "likes@1", 10_000

@@ -31,10 +31,9 @@ from typing import Any
 
 from playwright.sync_api import sync_playwright
 
-from salon.bench.board import Board
-from salon.bench.site import build_site
+from salon.bench import Board, build_site
 from salon.bench.site.site_data import read_site_data, shown_pictures
-from salon.store.pictures import make_thumbs
+from salon.store import make_thumbs
 from tests.bench.board_example import make_board, make_suite
 from tools.chromium import FLAGS, executable
 

@@ -15,9 +15,7 @@ import numpy as np
 
 from benchmarks._pairs import RATERS, Drawn, asked_sizes, best_of, draw, extra_mib, print_line
 from benchmarks._peers import WINNERS, fastchat_fit, fastchat_rows
-from salon.stats.comparisons import PairCounts, count_pairs
-from salon.stats.pair_errors import bootstrap_scores, cluster_scores, clustered_errors
-from salon.stats.pair_fit import PairFit, fit_pairs
+from salon.stats import PairCounts, PairFit, bootstrap_scores, cluster_scores, clustered_errors, count_pairs, fit_pairs
 
 ROUNDS, MOST_ITEMS = 1_000, 5_000
 EVALICA, FASTCHAT = "evalica.bootstrap (100 rounds, scaled)", "FastChat's formula (1 round, scaled)"

@@ -21,10 +21,8 @@ from typing import Any
 
 import httpx2
 
-from salon.calls.call import Call, CallAnswer
-from salon.calls.client import Client
-from salon.calls.service import Limits, Service
-from salon.calls.store import CallStore, StoreWriter
+from salon.calls import Call, CallAnswer, CallStore, Client, Limits, Service
+from salon.calls.store import StoreWriter
 
 WIDTH = 32
 ROUNDS = 3

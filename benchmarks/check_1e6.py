@@ -26,7 +26,7 @@ SALON = [sys.executable, "-c", "from salon.cli.main import run; run()"]
 
 def make(folder: Path) -> float:
     """Simulate and save; a small study beside it warms the caches of compiled code."""
-    from salon.collect.simulate.studies import SimulateSettings, simulate_study
+    from salon.collect import SimulateSettings, simulate_study
     from salon.store import save_study
 
     save_study(simulate_study(SimulateSettings(prompts=200)), folder / "small")
@@ -54,7 +54,7 @@ def limit(folder: Path) -> float:
 
 def statistics(ranks: object) -> tuple[float, ...]:
     """The four statistics of agreement."""
-    from salon.stats.signal import cells_votes, votes_rankings
+    from salon.stats import cells_votes, votes_rankings
 
     cells = cells_votes(votes_rankings(ranks), RATERS, ITEMS)
     return cells.median_T, cells.mean_tau, cells.mean_pmax, cells.cycle_rate

@@ -20,8 +20,7 @@ from benchmarks._pairs import (
     race_peers,
 )
 from benchmarks._peers import DAVIDSON
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_fit import PairFit, fit_pairs
+from salon.stats import PairFit, count_pairs, fit_pairs
 
 
 def ours(drawn: Drawn) -> PairFit:

@@ -14,7 +14,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
-from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings
+from salon.select import Decision, DecisionLog, DecisionSettings
 
 THREADS, DECISIONS = 64, 2000
 ONE = Decision(

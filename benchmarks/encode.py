@@ -23,15 +23,12 @@ import numpy as np
 import torch
 
 from benchmarks.render import brief
-from salon.engine.processes import cores
-from salon.models import embedded_networks as effnet
-from salon.models.embeddings import EmbeddingCache, encode_pictures
-from salon.models.encoders import open_encoder
-from salon.render.brief import STYLES
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.paint.png import encode_png
+from salon.engine import cores
+from salon.models import embedded_networks as effnet, encode_pictures, open_encoder
+from salon.models.embeddings import EmbeddingCache
+from salon.render import STYLES, Hand, encode_png, lay_out, plan_poster
 from salon.render.paint.raster import paint
-from salon.store.pictures import read_picture
+from salon.store import read_picture
 
 RUNS = 3
 BATCH = 8

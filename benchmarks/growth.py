@@ -14,12 +14,11 @@ from pathlib import Path
 import numpy as np
 
 from benchmarks._pairs import RATERS, Drawn, best_of, draw, pass_limit
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.stats.comparisons import count_pairs
+from salon.stats import bootstrap_scores, cluster_scores, count_pairs, fit_pairs
 from salon.stats.elo import sequential_elo
-from salon.stats.pair_errors import bootstrap_scores, cluster_scores
-from salon.stats.pair_fit import fit_pairs
 
 COMPARISONS = (100_000, 250_000, 500_000, 1_000_000, 2_500_000, 5_000_000, 10_000_000)
 ITEMS = 1_000

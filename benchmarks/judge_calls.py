@@ -26,10 +26,8 @@ import numpy as np
 from PIL import Image
 
 from benchmarks._inspect_runner import inspect_seconds
-from salon.calls.service import Limits
-from salon.calls.store import CallStore
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, Sight
+from salon.calls import CallStore, Limits
+from salon.judge import Conversation, OpenAIChat, Sight
 
 WIDTH = 32
 ROUNDS = 7

@@ -22,7 +22,8 @@ from PIL import Image, ImageDraw, ImageFont
 from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.make.sets import MADE, make_item
 from salon.bench.posters.make.sheets import HEIGHT, WIDTH
-from salon.render.paint.png import _filtered, encode_png
+from salon.render import encode_png
+from salon.render.paint.png import _filtered
 from salon.render.typeset.fonts import load_font
 
 ITEMS, WARM = 34, 3

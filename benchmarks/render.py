@@ -21,17 +21,28 @@ import numpy as np
 from isal import isal_zlib
 from PIL import Image, ImageDraw, ImageFilter, ImageFont
 
-from salon.render import shapes
-from salon.render.brief import STYLES, Brief
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Group, Layer, Linear, Shadow
-from salon.render.paint.png import _filtered, encode_png
+from salon.render import (
+    STYLES,
+    Box,
+    Brief,
+    Face,
+    Fill,
+    Group,
+    Hand,
+    Layer,
+    Linear,
+    Poster,
+    Shadow,
+    encode_png,
+    lay_out,
+    plan_poster,
+    set_text,
+    shapes,
+    write_svg,
+)
+from salon.render.paint.png import _filtered
 from salon.render.paint.raster import _packed, paint
-from salon.render.paint.svg import write_svg
-from salon.render.poster import Poster
 from salon.render.typeset.fonts import load_font
-from salon.render.typeset.setting import set_text
 from tools.chromium import FLAGS, executable
 
 WIDTH, HEIGHT = 1024, 1448

@@ -72,11 +72,11 @@ def bare(folder: Path) -> Iterator[tuple[Image.Image, Image.Image]]:
 
 def run(what: str, folder: Path) -> dict[str, float]:
     """One measurement in this process."""
+    from salon.train import RewardSettings
     from salon.train.name_hashes import GuardLog
     from salon.train.pair_files import PairShards
     from salon.train.reward_data import PairFile, read_pair
     from salon.train.reward_survey import survey_pairs, surveyed_pictures
-    from salon.train.settings import RewardSettings
 
     if what == "bare start":
         start = time.perf_counter()

@@ -23,17 +23,13 @@ import numpy as np
 import torch
 from PIL import Image
 
+from salon.judge import PictureScorer
 from salon.judge.scorers.rules import measurement_scorer
-from salon.judge.scoring import PictureScorer
 from salon.judge.trained_model import trained_scorer
-from salon.models.cards import ModelCard, ModelCriterion
+from salon.models import HeadShape, ModelCard, ModelCriterion, PreferenceHeads, open_encoder, save_heads
 from salon.models.embedded_networks import features_and_chances
-from salon.models.encoders import open_encoder
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import save_heads
-from salon.select.reward import Reward
-from salon.study import Item, Prompt
-from salon.study.nouns import Signature
+from salon.select.reward_source import Reward
+from salon.study import Item, Prompt, Signature
 
 ENCODER = "effnet-lite2+minilm"
 PICTURES, SIDE, ROUNDS = 32, 512, 3

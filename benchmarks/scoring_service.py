@@ -34,11 +34,9 @@ import numpy as np
 from benchmarks._rater_http import Wire
 from benchmarks._scoring_offline import prompt_of
 from benchmarks.encode import draw
-from salon.models.cards import ModelCard, ModelCriterion
+from salon.models import HeadShape, ModelCard, ModelCriterion, PreferenceHeads, save_heads
 from salon.models.embedded_encoder import EmbeddedEncoder
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import save_heads
-from salon.study.nouns import Signature
+from salon.study import Signature
 
 ROUNDS, CLIENTS, BATCH, COUNT = 5, 64, 16, 96
 CRITERIA = tuple(f"taste/{name}" for name in ("overall", "typography", "layout", "color", "mood", "craft", "text",

@@ -18,10 +18,8 @@ import numpy as np
 from sqlalchemy import insert
 
 from benchmarks._load_study import COHORT, make_study
-from salon.collect.questions import Given
-from salon.collect.studio.rater_side import ShownTask, task_subject
-from salon.collect.studio.setup import open_studio
-from salon.collect.studio.studio import Studio
+from salon.collect import Given, ShownTask, Studio, open_studio
+from salon.collect.studio.rater_side import task_subject
 from salon.store.database.tables import judgments, tasks
 
 JUDGMENTS = (0, 10_000, 100_000)

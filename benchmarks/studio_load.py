@@ -35,7 +35,8 @@ from sqlalchemy import select
 
 from benchmarks._load_study import invite, make_study
 from benchmarks._rater_http import Reply, Wire
-from salon.store.database import open_database, tables
+from salon.store import open_database
+from salon.store.database import tables
 from tests.postgres import cluster
 
 RATERS, KILLS = 50, 20

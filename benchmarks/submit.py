@@ -26,7 +26,8 @@ import numpy as np
 import psycopg
 from sqlalchemy import insert
 
-from salon.store.database import open_database, tables
+from salon.store import open_database
+from salon.store.database import tables
 from salon.study import Comparison, Criterion, Item, Rater, Study
 from tests.postgres import cluster
 

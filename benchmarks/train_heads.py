@@ -21,11 +21,10 @@ import torch
 from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
 from torch.utils.data import DataLoader, Dataset, Sampler
 
-from salon.models.encoders import EncoderPart
-from salon.train import head_loop as loop
+from salon.models import EncoderPart
+from salon.train import HeadSettings, head_loop as loop
 from salon.train.head_data import EncodedStudy, HeadData, head_data
 from salon.train.head_loop import criterion_batches
-from salon.train.settings import HeadSettings
 
 PARTS = (EncoderPart("image", 1280, False), EncoderPart("seen", 384, True))
 CRITERIA, PROMPTS, ITEMS = 9, 80, 4

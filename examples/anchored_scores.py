@@ -8,7 +8,8 @@ from __future__ import annotations
 import numpy as np
 
 import salon
-from salon.collect.simulate.studies import ppaint_like_study, ppaint_like_truth
+from salon.collect import ppaint_like_study
+from salon.collect.simulate.studies import ppaint_like_truth
 
 SIZE = {"categories": 2, "items": 30, "pairs": 220}
 SEEDS = range(1, 5)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import salon
-from salon.check.plan import PlanSettings, plan
-from salon.collect.simulate.studies import SimulateSettings, simulate_study
+from salon.check import PlanSettings, plan
+from salon.collect import SimulateSettings, simulate_study
 
 TAU, RATERS, CRITERIA = 0.15, 5, 3
 

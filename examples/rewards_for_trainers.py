@@ -13,9 +13,10 @@ from types import SimpleNamespace
 import numpy as np
 
 import salon
-from salon.select.reward import open_scorers
+from salon.select import write_sealed
+from salon.select.reward_source import open_scorers
 from salon.select.rewards import flow_factory_reward, flow_grpo_score, swift_reward, trl_reward, verl_score
-from salon.select.weights import make_reference, write_sealed
+from salon.select.weights import make_reference
 
 SCORERS = ("palette", "balance")
 PROMPT = "A poster for a jazz night in red and black"

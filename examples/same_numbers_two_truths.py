@@ -6,7 +6,7 @@ python examples/same_numbers_two_truths.py
 from __future__ import annotations
 
 import salon
-from salon.collect.simulate.studies import SimulateSettings, simulate_study
+from salon.collect import SimulateSettings, simulate_study
 
 TRUTHS = {"one shared order": {"model": "thurstone"}, "factions of 3 and 2": {"model": "factions", "factions": (3, 2)}}
 

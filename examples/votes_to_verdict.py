@@ -12,7 +12,7 @@ from pathlib import Path
 import numpy as np
 
 import salon
-from salon.check.report import check_page
+from salon.check import check_page
 
 PROMPTS, RATERS = 60, ("ann", "bob", "cem", "dora", "eve")
 GENERATORS = ("anvil", "brocade", "cinder")

@@ -14,14 +14,14 @@ from typing import Literal
 
 import numpy as np
 
-from salon.bench.arena import ArenaBoard, ArenaSnapshot, RoutingJob
-from salon.bench.arena_fit import ALIKE, LOGIT, arena_snapshot
-from salon.collect.simulate.designers import DesignerSettings, designers_study
+from salon.bench import ArenaBoard, ArenaSnapshot, RoutingJob, arena_snapshot
+from salon.bench.arena_fit import ALIKE, LOGIT
+from salon.collect import DesignerSettings, designers_study
 from salon.generate.houses import HOUSES, House, expected_quality, poster_seed
-from salon.render.brief import Brief
-from salon.render.layout import Defect, Layout, LayoutGrid
-from salon.stats.result import Estimate
-from salon.store.folder import save_study
+from salon.render import Brief, Layout
+from salon.render.layout import Defect, LayoutGrid
+from salon.stats import Estimate
+from salon.store import save_study
 from salon.study import Item, Prompt, Study, builtin_criterion
 
 Figures = dict[tuple[str, ...], Estimate]

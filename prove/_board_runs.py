@@ -9,25 +9,33 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from salon.bench.board import Board, entry_folder, open_board
-from salon.bench.entry import EntryResult
-from salon.bench.entry_files import read_result
-from salon.bench.judging import JudgeTerms, open_judges, read_roles
-from salon.bench.reference import field_reference, with_reference
-from salon.bench.run import run_suite
-from salon.bench.suite import PreferenceRule, Suite
-from salon.bench.suite_folder import open_suite, with_hashes
+from salon.bench import (
+    Board,
+    EntryResult,
+    JudgeTerms,
+    Suite,
+    entry_folder,
+    field_reference,
+    open_board,
+    open_judges,
+    open_suite,
+    read_result,
+    read_roles,
+    run_suite,
+    with_hashes,
+    with_reference,
+)
+from salon.bench.suite import PreferenceRule
 from salon.collect.simulate.designers import FLAG
 from salon.collect.simulate.taste_drawn import draw_taste_study
-from salon.generate.houses import HOUSES, house_generator
+from salon.generate import house_generator
+from salon.generate.houses import HOUSES
 from salon.judge.trained_model import trained_scorer
-from salon.models.cards import is_model
-from salon.render.layout import DEFECTS
-from salon.render.quality import WEIGHTS
-from salon.store.folder import is_study, open_study
+from salon.models import is_model
+from salon.render import DEFECTS, WEIGHTS
+from salon.store import is_study, open_study
 from salon.study import Generator, Scorer
-from salon.train.settings import HeadSettings
-from salon.train.train_heads import train_study
+from salon.train import HeadSettings, train_study
 
 HEADLINE = "taste/aesthetics-preference"
 STRENGTHS = (0.4, 0.8)

@@ -14,14 +14,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._board_runs import CLEAN, STRENGTHS, Made, columns
-from salon.bench.board import entry_folder
+from salon.bench import entry_folder
 from salon.bench.entry_files import read_answers
 from salon.generate.houses import HOUSES, expected_quality
-from salon.render.layout import DefectKind
-from salon.render.quality import WEIGHTS
-from salon.stats.intervals import score_interval
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
+from salon.render import WEIGHTS, DefectKind
+from salon.stats import Estimate, mean_interval, score_interval
 
 Floats = NDArray[np.float64]
 DRAWS, SEED = 2000, 8

@@ -18,15 +18,9 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from prove._distill_world import HIGH, LOW, POINT_MEAN, World
-from salon.evaluate.pseudo_scores import PseudoScores
-from salon.stats.score_rewards import (
-    Weighing,
-    closeness_rewards,
-    fidelity_rewards,
-    group_advantages,
-    targets_from_scores,
-    targets_from_votes,
-)
+from salon.evaluate import PseudoScores
+from salon.stats import Weighing, closeness_rewards, fidelity_rewards, targets_from_scores, targets_from_votes
+from salon.stats.score_rewards import group_advantages
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

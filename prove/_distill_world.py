@@ -26,11 +26,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit, ndtri
 
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores, Source
-from salon.fuse.bridge import run_bridge, score_group
-from salon.fuse.bridge_plan import BridgePlan, Ints, no_answers, plan_group
-from salon.fuse.bridge_scale import calibration_curve
-from salon.train.distill_label_settings import DistillLabelSettings, bridge_settings, plan_budget
+from salon.evaluate import PseudoPairs, PseudoScores, Source
+from salon.fuse import BridgePlan, calibration_curve, no_answers, plan_group, score_group
+from salon.fuse.bridge import run_bridge
+from salon.fuse.bridge_plan import Ints
+from salon.train import DistillLabelSettings
+from salon.train.distill_label_settings import bridge_settings, plan_budget
 from salon.train.distill_label_sources import elo_pairs, majority_questions
 
 Floats = NDArray[np.float64]

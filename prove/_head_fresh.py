@@ -13,7 +13,7 @@ import numpy as np
 from prove._head_runs import FOLDS, Bench, Floats, fold_split, hits, opened, with_split
 from prove._head_tables import FORMS, LOOK, PROMPTS, accuracy
 from salon.collect.simulate.taste_drawn import draw_taste_study
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 from salon.train.head_data import head_data
 from salon.train.head_loop import pair_logits, train_heads
 

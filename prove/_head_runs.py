@@ -20,15 +20,14 @@ import salon.models.preference_heads
 import salon.train.head_data
 import salon.train.head_loop
 from salon.collect.simulate.taste_drawn import TURNS, draw_taste_briefs
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import read_scores, score_study
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoders import open_encoder
+from salon.fuse import LabelSettings, make_labels
+from salon.judge import make_scorer, read_scores, score_study
+from salon.models import encode_pictures, encode_texts, open_encoder
 from salon.study import Study
+from salon.train import HeadSettings
 from salon.train.head_data import EncodedStudy, head_data
 from salon.train.head_loop import pair_logits, train_heads
-from salon.train.settings import HEAD_ENCODER, HeadSettings
+from salon.train.settings import HEAD_ENCODER
 
 Floats = NDArray[np.float64]
 FOLDS, PARTS = 5, 10

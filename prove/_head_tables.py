@@ -10,14 +10,11 @@ from numpy.typing import NDArray
 
 from prove._head_runs import FOLDS, SEED, Bench, Floats, Run, hits
 from prove._page import table
-from salon.collect.simulate.panel import Planted
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import COMPOSITES
-from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.intervals import bootstrap_totals, paired_difference
-from salon.stats.result import Estimate
-from salon.stats.signal_tests import holm
-from salon.train.settings import HEAD_ENCODER, HeadSettings
+from salon.collect import Planted
+from salon.judge import COMPOSITES, MEASUREMENTS
+from salon.stats import Ceilings, Estimate, bootstrap_totals, ceilings, holm, paired_difference
+from salon.train import HeadSettings
+from salon.train.settings import HEAD_ENCODER
 
 PROMPTS = 80
 SEEDS = (0, 1, 2)

@@ -21,22 +21,18 @@ from numpy.typing import NDArray
 from PIL import Image
 from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, write_pseudo_scores
+from salon.evaluate import LabelCard, PseudoScores, write_pseudo_scores
+from salon.fuse import BridgeSettings
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_plan import BridgeSettings
 from salon.fuse.bridge_simulation import SimulatedJudge
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES
-from salon.generate.prompts import builtin_briefs
-from salon.judge.model_scorers import OnePass
-from salon.models.cards import picture_chat
-from salon.models.vlm import LoadedVlm
-from salon.render.brief_text import brief_prompt
-from salon.render.chance import chance
-from salon.render.draw import draw_poster
-from salon.render.paint.raster import paint_png
-from salon.store.folder import save_study
+from salon.judge import OnePass
+from salon.models import LoadedVlm, picture_chat
+from salon.render import brief_prompt, chance, draw_poster, paint_png
+from salon.store import save_study
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.distill_study import one_pass_form
+from salon.train.distillation import one_pass_form
 
 Floats = NDArray[np.float64]
 CRITERION = "taste/color-accuracy"

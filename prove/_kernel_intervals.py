@@ -11,14 +11,19 @@ from scipy import stats
 from scipy.optimize import minimize
 
 from prove._kernel_panels import Floats, Ints, Rows
-from salon.stats.comparisons import count_pairs
-from salon.stats.intervals import paired_difference
-from salon.stats.judge_quality import pair_calibration
-from salon.stats.pair_errors import Errors, independent_errors
-from salon.stats.pair_fit import fit_pairs
-from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors
-from salon.stats.rank_agreement import method_agreement
-from salon.stats.ranks import rank_intervals
+from salon.stats import (
+    Errors,
+    RankFit,
+    count_pairs,
+    fit_pairs,
+    fit_rankings,
+    independent_errors,
+    method_agreement,
+    pair_calibration,
+    paired_difference,
+    rank_intervals,
+    ranking_errors,
+)
 
 CLUSTERS = ((40, 5), (12, 5), (20, 20), (20, 100))
 

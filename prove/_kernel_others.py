@@ -11,14 +11,15 @@ from PIL import Image, ImageEnhance, ImageOps
 from scipy.stats import spearmanr
 
 from prove._kernel_panels import Floats, Rows
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES, poster_seed
-from salon.generate.prompts import builtin_briefs
-from salon.render.draw import draw_poster
+from salon.render import draw_poster
 from salon.render.paint.raster import paint
-from salon.stats.budget import balanced_pairs
-from salon.stats.elo import EloSettings, anchored_elo, sequential_elo
+from salon.stats import EloSettings, anchored_elo, balanced_pairs
+from salon.stats.elo import sequential_elo
 from salon.stats.simulate import bradley_terry_comparisons
-from salon.store.near_pictures import RADIUS, picture_hash
+from salon.store import picture_hash
+from salon.store.near_pictures import RADIUS
 
 SEEDS, PER_LOGIT = 20, 400 / np.log(10)
 BRIEFS, COPIED = 150, 40

@@ -11,11 +11,16 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import StatsError
-from salon.stats.comparisons import count_pairs
-from salon.stats.crowd import fit_crowd
-from salon.stats.pair_fit import fit_pairs
-from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import RatingFit, rating_mean, rating_zscores
+from salon.stats import (
+    RatingFit,
+    count_pairs,
+    fit_crowd,
+    fit_pairs,
+    rating_mean,
+    rating_offset_scale,
+    rating_sureal,
+    rating_zscores,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

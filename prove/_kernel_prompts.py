@@ -10,12 +10,20 @@ import numpy as np
 from scipy.special import ndtri
 
 from prove._kernel_panels import Floats, Rows
-from salon.check.results import STATISTICS
+from salon.check import STATISTICS
 from salon.check.signal import percentile_interval
-from salon.stats.alpha import alpha_bootstrap
-from salon.stats.ceilings import ceilings
-from salon.stats.judge_accuracy import AGAINST, WITH, judge_accuracy, kind_table
-from salon.stats.signal import cells_votes, resample_cells, statistics_cells, votes_rankings
+from salon.stats import (
+    AGAINST,
+    WITH,
+    alpha_bootstrap,
+    ceilings,
+    cells_votes,
+    judge_accuracy,
+    kind_table,
+    resample_cells,
+    statistics_cells,
+    votes_rankings,
+)
 from salon.stats.simulate import thurstone_rankings
 
 PROMPTS = (3, 5, 10, 18, 40, 80)

@@ -11,7 +11,8 @@ from scipy.integrate import quad
 from scipy.special import expit
 
 from prove._voters import Floats
-from salon.stats.uncertain_scores import Rule, normal_points, win_chance
+from salon.stats import normal_points, win_chance
+from salon.stats.uncertain_scores import Rule
 from salon.train.losses import Law, starting_tie, win_loss
 
 

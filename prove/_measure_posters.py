@@ -12,12 +12,11 @@ from PIL import Image
 from scipy.stats import rankdata
 
 from prove._read_posters import Case, drawn
+from salon.judge import MEASUREMENTS
 from salon.judge.measurements.pixels import PictureView
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.models.cache import ResultCache
-from salon.models.ocr import READER, Reading, read_text
-from salon.render.brief_text import brief_prompt
-from salon.render.layout import DEFECTS
+from salon.models import READER, Reading, ResultCache
+from salon.models.ocr import read_text
+from salon.render import DEFECTS, brief_prompt
 
 STRENGTHS = (0.0, 1 / 3, 2 / 3, 1.0)
 

@@ -8,8 +8,7 @@ import subprocess
 import numpy as np
 
 from salon.models.ocr import read_text
-from salon.render.layout import Element, Layout
-from salon.render.paint.png import encode_png
+from salon.render import Element, Layout, encode_png
 
 
 def read(pixels: np.ndarray) -> list[str]:

@@ -8,9 +8,8 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import expit
 
-from salon.fuse.groups import FuseGroup, GroupComparisons, GroupRankings, GroupRatings
-from salon.fuse.results import ANCHORED, RATED, Method
-from salon.stats.pair_models import pair_probabilities
+from salon.fuse import ANCHORED, RATED, FuseGroup, GroupComparisons, GroupRankings, GroupRatings, Method
+from salon.stats import pair_probabilities
 from salon.study import Scale
 
 Floats = NDArray[np.float64]

@@ -9,12 +9,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth, ppaint_plan
+from salon.collect import ppaint_like_study
+from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_truth, ppaint_plan
 from salon.errors import StatsError
-from salon.fuse.fits import fit_group
+from salon.fuse import FuseGroup, FuseSettings, Method, fit_group, study_groups
 from salon.fuse.fuse import calibrated_scores
-from salon.fuse.groups import FuseGroup, study_groups
-from salon.fuse.results import FuseSettings, Method
 from salon.fuse.scores import fit_anchored
 from salon.study import Study
 

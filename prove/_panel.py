@@ -13,8 +13,7 @@ from scipy.stats import spearmanr
 
 from salon.collect.design import balanced_fraction, balanced_sides, complete_pairs, next_adaptive_pair
 from salon.collect.simulate.ppaint_like import PpaintSettings, draw_latent, profiles
-from salon.stats.comparisons import PairCounts
-from salon.stats.pair_fit import fit_pairs
+from salon.stats import PairCounts, fit_pairs
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

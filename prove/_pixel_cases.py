@@ -10,17 +10,13 @@ from typing import NamedTuple
 
 from PIL import Image
 
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES, poster_seed
-from salon.generate.prompts import builtin_briefs
+from salon.judge import answer_from_layout, read_rule
 from salon.judge.measurements.pixels import PictureView
-from salon.judge.measuring_judge import answer_from_layout
-from salon.judge.point_rules import answer_from_pixels, read_rule
-from salon.models.cache import ResultCache
-from salon.models.ocr import remembered_reading
-from salon.render.brief import Brief
-from salon.render.brief_text import LABELS
-from salon.render.draw import draw_poster
-from salon.render.paint.raster import paint_png
+from salon.judge.point_rules import answer_from_pixels
+from salon.models import ResultCache, remembered_reading
+from salon.render import LABELS, Brief, draw_poster, paint_png
 
 WIDTH, HEIGHT = 736, 1040
 SEED = 1

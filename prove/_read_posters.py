@@ -10,14 +10,11 @@ import numpy as np
 
 from prove._ocr import asked_words, drawn_words, read, read_by_tesseract
 from prove._pixel_contrast import pixel_contrast
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES
-from salon.generate.prompts import builtin_briefs
 from salon.judge.measurements.text import fold_words, found_words
-from salon.render.brief import CATEGORIES, STYLES, Brief
-from salon.render.colors import contrast
-from salon.render.draw import draw_poster
+from salon.render import CATEGORIES, STYLES, Brief, Poster, contrast, draw_poster
 from salon.render.paint.raster import paint
-from salon.render.poster import Poster
 
 FADED = (0.0, 0.25, 0.5, 0.75, 1.0)
 Case = tuple[Brief, int]

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
-from salon.engine.work import Row
+from salon.engine import Row
 
 DEATHS = 0.05
 """Chance that a worker is killed in the middle of a batch that it has not met before."""

@@ -10,7 +10,7 @@ import torch
 from numpy.typing import NDArray
 from scipy.stats import spearmanr
 
-from salon.stats.uncertain_scores import win_chance
+from salon.stats import win_chance
 from salon.train.losses import UNCERTAIN_LAWS, Law, log_chances, sigma_prior, win_losses
 
 Floats = NDArray[np.float64]

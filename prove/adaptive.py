@@ -19,7 +19,8 @@ from scipy.stats import t
 
 from prove._page import table, wrapped
 from prove._panel import HALF, ITEMS, Floats, curve, drawn_panel
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
 
 DOCS = Path(__file__).parents[1] / "docs/methods"

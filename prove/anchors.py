@@ -14,9 +14,8 @@ import numpy as np
 import pyarrow as pa
 
 from prove._page import table, wrapped
-from salon.check.anchor import AnchorReport, AnchorSettings, anchor
-from salon.check.results import STATISTICS
-from salon.store.formats import read_study
+from salon.check import STATISTICS, AnchorReport, AnchorSettings, anchor
+from salon.store import read_study
 from salon.study import Criterion, Item, Prompt, Rater, Study
 
 OUT = Path(__file__).parents[1] / "docs/methods/anchors-table.md"

@@ -18,9 +18,7 @@ from scipy import stats
 from prove._page import table, wrapped
 from salon.bench.arena import win_matrix
 from salon.bench.arena_covariates import board_errors
-from salon.stats.agreement import wilson
-from salon.stats.pair_covariates import covariate_errors, fit_covariates
-from salon.stats.pair_models import pair_probabilities
+from salon.stats import covariate_errors, fit_covariates, pair_probabilities, wilson
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -32,11 +32,11 @@ from prove._arena_truth import (
     weighed,
 )
 from prove._page import table, wrapped
-from salon.bench.arena import ArenaSnapshot
-from salon.collect.simulate.designers import DesignerSettings
-from salon.engine.processes import map_processes
+from salon.bench import ArenaSnapshot
+from salon.collect import DesignerSettings
+from salon.engine import map_processes
 from salon.generate.houses import HOUSES
-from salon.stats.intervals import score_interval
+from salon.stats import score_interval
 
 Values = dict[tuple[str, ...], float]
 PAGE = Path(__file__).parents[1] / "docs/methods/arena-houses.md"

@@ -17,9 +17,8 @@ from scipy.special import expit, ndtr, ndtri
 
 from prove._page import table, wrapped
 from salon.bench.result import shared_covariance
-from salon.stats.intervals import bootstrap_interval, expanded_quantile, score_interval
-from salon.stats.ranks import rank_intervals
-from salon.stats.uncertain_scores import normal_points
+from salon.stats import bootstrap_interval, normal_points, rank_intervals, score_interval
+from salon.stats.intervals import expanded_quantile
 
 Floats = NDArray[np.float64]
 Bounds = tuple[Floats, Floats]

@@ -18,22 +18,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.engine.processes import map_processes
-from salon.generate.curate import take_category_turns
-from salon.generate.houses import HOUSES, house_generator, poster_seed
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings, read_generations
-from salon.generate.run import generate_items
-from salon.render.brief_text import read_brief
-from salon.render.draw import draw_poster
-from salon.render.quality import WEIGHTS
-from salon.report.charts import Curve, line_curves
+from salon.engine import map_processes
+from salon.generate import (
+    GenerateSettings,
+    generate_items,
+    house_generator,
+    read_generations,
+    read_prompts,
+    take_category_turns,
+)
+from salon.generate.houses import HOUSES, poster_seed
+from salon.render import WEIGHTS, draw_poster, read_brief
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.select.best import PickSettings, pick
-from salon.select.scores import study_scores
-from salon.select.weights import ScorerColumn, blend_columns, read_weights
+from salon.select import PickSettings, ScorerColumn, blend_columns, pick, read_weights, study_scores
 from salon.stats.uncertain_scores import best_of_means, expected_maximum, fit_shrinkage, predicted_gain
-from salon.store.folder import open_study
+from salon.store import open_study
 from salon.study import Prompt
 
 DOCS = Path(__file__).parents[1] / "docs/methods"

@@ -20,14 +20,12 @@ import numpy as np
 from prove._board_runs import CLEAN, SETTINGS, STRENGTHS, made_board
 from prove._board_truth import DRAWS, Known, Order, Variant, field_orders, house_orders, judged_alike, variants
 from prove._page import table, wrapped
+from salon.bench import build_site, standings
 from salon.bench.entry import AxisResult
-from salon.bench.result import standings
-from salon.bench.site import build_site
 from salon.generate.houses import HOUSES
-from salon.models.cards import read_model_card
-from salon.render.layout import DEFECTS
-from salon.stats.intervals import score_interval
-from salon.stats.result import Estimate
+from salon.models import read_model_card
+from salon.render import DEFECTS
+from salon.stats import Estimate, score_interval
 
 PAGE = Path(__file__).parents[1] / "docs/methods/board-table.md"
 INTRO = """

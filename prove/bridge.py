@@ -14,9 +14,10 @@ import numpy as np
 from scipy.special import expit
 from scipy.stats import spearmanr
 
+from salon.fuse import RehearsalSettings, rehearse_bridge
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_simulation import Rehearsal, RehearsalSettings, draw_judge, rehearse_bridge
-from salon.stats.budget import comparison_budget
+from salon.fuse.bridge_simulation import Rehearsal, draw_judge
+from salon.stats import comparison_budget
 
 OUT = Path(__file__).parent.parent / "docs" / "methods" / "bridge-table.md"
 ITEMS, POOL, OPPONENTS, TIES, STUDIES, SEED = 3000, 50, 10, 0.2, 8, 1000

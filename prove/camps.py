@@ -12,7 +12,7 @@ import numpy as np
 
 from prove._page import table, wrapped
 from prove._taste_panels import CAMPS, ONE_TASTE, Draw
-from salon.stats.factions import faction_test
+from salon.stats import faction_test
 
 OUT = Path(__file__).parents[1] / "docs/methods/camps-table.md"
 SEED = 2026

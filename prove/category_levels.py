@@ -20,12 +20,10 @@ from numpy.typing import NDArray
 from prove._page import table, wrapped
 from prove._painted import DEFAULTS, Case, case
 from salon.errors import NotIdentified
-from salon.fuse import scores as scored
+from salon.fuse import FuseGroup, FuseSettings, Method, scores as scored
 from salon.fuse.fuse import calibrated_scores
-from salon.fuse.groups import FuseGroup
-from salon.fuse.results import FuseSettings, Method
 from salon.fuse.scores import fit_anchored, score_groups
-from salon.stats.rank_agreement import method_agreement
+from salon.stats import method_agreement
 
 Floats = NDArray[np.float64]
 OUT = Path(__file__).parents[1] / "docs/methods/category-levels-table.md"

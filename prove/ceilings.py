@@ -13,8 +13,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.stats.ceilings import Ceilings, accuracy_warnings, ceilings, oracle, vote_table
-from salon.stats.intervals import bootstrap_totals, ratio
+from salon.stats import Ceilings, accuracy_warnings, bootstrap_totals, ceilings, vote_table
+from salon.stats.intervals import ratio
+from salon.stats.pair_ceilings import oracle
 from salon.stats.vote_laws import majority_right
 
 Floats = NDArray[np.float64]

@@ -24,17 +24,15 @@ import numpy as np
 
 from prove._page import table, wrapped
 from salon.collect.simulate.designers import item_noise
-from salon.generate.curate import take_category_turns
+from salon.generate import read_prompts, take_category_turns
 from salon.generate.houses import House, find_house, poster_seed, seeds_from
-from salon.generate.prompts import read_prompts
-from salon.render.brief_text import read_brief
-from salon.render.chance import Seeds
+from salon.render import Seeds, read_brief
 from salon.render.draw import drawn_quality
-from salon.report import WIDE, charts, standalone_svg
-from salon.report.numbers import p_value
-from salon.select.cohp import ChainDecision, ChainPicture, CohpSettings, choose_answer, choose_generator, choose_start
-from salon.stats.intervals import PairedDifference, bootstrap_totals, paired_difference, score_interval
-from salon.stats.signal_tests import holm
+from salon.report import WIDE, charts, p_value, standalone_svg
+from salon.select import CohpSettings
+from salon.select.cohp import ChainDecision, ChainPicture, choose_answer, choose_generator, choose_start
+from salon.stats import bootstrap_totals, holm, paired_difference, score_interval
+from salon.stats.intervals import PairedDifference
 from salon.study import Prompt
 
 BRIEFS, DRAWS, SEEDS = 20, 2000, (0, 50_000)

@@ -17,12 +17,21 @@ from scipy.special import expit
 from prove._own_models import GAIN, OFFSET, RATING_NOISE, STRETCHED, TIES, answered, draw_panel, steepness
 from prove._page import table, wrapped
 from prove._painted import TRUTHS, planted
-from salon.collect.simulate.ppaint_like import ppaint_like_study, ppaint_like_truth
+from salon.collect import ppaint_like_study
+from salon.collect.simulate.ppaint_like import ppaint_like_truth
 from salon.errors import NotIdentified, StatsError
-from salon.fuse import scores as scored
-from salon.fuse.fits import fit_group
-from salon.fuse.groups import FuseGroup, study_groups
-from salon.fuse.results import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
+from salon.fuse import (
+    ANCHORED,
+    RATED,
+    Cluster,
+    FuseGroup,
+    FuseSettings,
+    Method,
+    fit_group,
+    scores as scored,
+    study_groups,
+)
+from salon.fuse.results import PAIRED
 from salon.fuse.scores import ScoredGroup, score_groups
 
 Floats = NDArray[np.float64]

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.evaluate.pseudo_scores import PseudoScores
+from salon.evaluate import PseudoScores
 from salon.train.distill_validation import OnePassData, QuestionForm, ValidationCurve
 
 DOCS = Path(__file__).parents[1] / "docs/methods"

@@ -34,8 +34,9 @@ from prove._distill_page import (
 from prove._distill_words import HEAD, WORDS
 from prove._distill_world import World, WorldSettings, drawn_world, labels
 from prove._page import table
-from salon.evaluate.pseudo_scores import PseudoScores, Source
-from salon.train.distill_label_settings import DistillLabelSettings, plan_budget
+from salon.evaluate import PseudoScores, Source
+from salon.train import DistillLabelSettings
+from salon.train.distill_label_settings import plan_budget
 
 SEEDS, GRID_SEEDS = range(5), range(3)
 EQUAL = 30_725

@@ -18,18 +18,18 @@ from typing import Any
 
 import numpy as np
 import torch
+from salon.evaluate.score_results import ScoreEvaluationSettings
 from scipy.stats import binomtest
 
 from prove._hued import hued_study, judged_labels, taught, tiny_speaker
 from prove._page import table, wrapped
 from prove.distill_learns import PLAIN, answer_levels, write_truth
-from salon.evaluate.pseudo_scores import read_pseudo_scores
-from salon.evaluate.score_results import ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.report.charts import Curve, line_curves
+from salon.evaluate import ScoreQuestion, evaluate_scores, read_pseudo_scores
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.train.distill_settings import DistillSettings
-from salon.train.distill_study import distill_study, one_pass_form
+from salon.train import DistillSettings, distill_study
+from salon.train.distillation import one_pass_form
 
 DOCS = Path(__file__).parents[1] / "docs/methods"
 SEEDS = range(10)

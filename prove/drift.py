@@ -12,8 +12,8 @@ from pathlib import Path
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.stats.agreement import wilson
-from salon.stats.drift import agreement_look, ks_distance, ks_tail, look_level
+from salon.stats import agreement_look, wilson
+from salon.stats.drift import ks_distance, ks_tail, look_level
 
 OUT = Path(__file__).parents[1] / "docs/methods/drift-table.md"
 SEED, RUNS, LEVEL = 2026, 1000, 0.05

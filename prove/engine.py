@@ -16,7 +16,7 @@ import numpy as np
 
 from prove._page import table
 from prove._scorings import Scorings, scores
-from salon.engine.work import EngineSettings, WorkSummary, WorkTask, read_results, run_work
+from salon.engine import EngineSettings, WorkSummary, WorkTask, read_results, run_work
 
 OUT = Path(__file__).parents[1] / "docs/methods/engine.md"
 TASKS = 1_000_000

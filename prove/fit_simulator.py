@@ -17,9 +17,9 @@ import numpy as np
 from scipy.optimize import brentq
 from scipy.stats import chi2, norm, spearmanr
 
+from salon.stats import RankingLaw, SignalCells, cells_votes, fit_tau, ratings_from_utilities, votes_rankings
 from salon.stats.alpha import krippendorff_alpha
-from salon.stats.signal import SignalCells, cells_votes, votes_rankings
-from salon.stats.simulate import RankingLaw, expected_taus, fit_tau, ratings_from_utilities
+from salon.stats.simulate import expected_taus
 
 OUT = Path(__file__).parents[1] / "src/salon/collect/simulate/taste_like.toml"
 SEED = 2026

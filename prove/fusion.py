@@ -21,12 +21,12 @@ from prove._page import table, wrapped
 from prove._painted import DEFAULTS, TRUTHS, Case, case
 from salon.check.protocols import MEASURES, matched_groups, measure_group
 from salon.collect.simulate.ppaint_like import ppaint_plan
+from salon.fuse import FuseSettings, Method, MethodPair
 from salon.fuse.fits import pair_counts, pair_dominance
 from salon.fuse.fuse import calibrated_scores, compare_methods
-from salon.fuse.results import CompareFigures, FuseSettings, Method, MethodPair
+from salon.fuse.results import CompareFigures
 from salon.fuse.scores import fit_anchored
-from salon.stats.agreement import induced_outcomes
-from salon.stats.rank_agreement import method_agreement
+from salon.stats import induced_outcomes, method_agreement
 
 Floats = NDArray[np.float64]
 Errors = dict[str, dict[str, Floats]]

@@ -56,14 +56,16 @@ from prove._head_tables import (
     variants_table,
 )
 from prove._page import table, wrapped
-from salon.collect.simulate.panel import Planted
+from salon.collect import Planted
 from salon.collect.simulate.taste_drawn import draw_taste_study
-from salon.engine.processes import cores
-from salon.report.charts import Curve, dot_intervals, line_curves
+from salon.engine import cores
+from salon.report import Curve
+from salon.report.charts import dot_intervals, line_curves
 from salon.report.page import standalone_svg
-from salon.store.folder import open_study
+from salon.store import open_study
 from salon.study import Study
-from salon.train.settings import HEAD_ENCODER, HeadSettings
+from salon.train import HeadSettings
+from salon.train.settings import HEAD_ENCODER
 
 DOCS = Path(__file__).parents[1] / "docs/methods"
 

@@ -16,16 +16,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from prove._page import table, wrapped
-from salon.collect.simulate.taste_like import taste_like_study
-from salon.evaluate.judges import report_judges
-from salon.evaluate.results import JudgeFigures, ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.stats.judge_accuracy import AGAINST, TIE, UNREAD, WITH, Accuracy, identity_gap, judge_accuracy, kind_table
-from salon.stats.result import Estimate
-from salon.store.folder import save_study
-from salon.store.formats import import_files
+from salon.collect import taste_like_study
+from salon.evaluate import JudgeFigures, ReportSettings, report_judges
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.stats import AGAINST, TIE, UNREAD, WITH, Accuracy, Estimate, identity_gap, judge_accuracy, kind_table
+from salon.store import import_files, save_study
 from salon.study import Study
 
 Ints = NDArray[np.int64]

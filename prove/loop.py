@@ -16,19 +16,18 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.collect.simulate.designers import TRUTH
-from salon.generate.curate import take_category_turns
-from salon.generate.houses import HEEDED, house_generator
-from salon.generate.prompts import read_prompts
+from salon.collect import TRUTH
+from salon.generate import house_generator, read_prompts, take_category_turns
+from salon.generate.houses import HEEDED
+from salon.judge import Conversation, Reply, Vlm
 from salon.judge.diagnosis import prompts_in_question
 from salon.judge.measuring_judge import BOUNDS, diagnosis_answer, flaws_in_pixels, layout_diagnosis, pixel_diagnosis
-from salon.judge.vlm import Conversation, Reply, Vlm
-from salon.render.layout import DEFECTS
-from salon.report.numbers import p_value
-from salon.select.refine import RefineSettings
-from salon.select.refine_run import DRAWS, refine_study
+from salon.render import DEFECTS
+from salon.report import p_value
+from salon.select import RefineSettings, refine_study
+from salon.select.refine_run import DRAWS
 from salon.select.refine_scores import RefineReport
-from salon.stats.intervals import bootstrap_totals, paired_difference
+from salon.stats import bootstrap_totals, paired_difference
 from salon.study import Ask, Made, Prompt, Signature
 
 BRIEFS, ROUNDS = 24, 3

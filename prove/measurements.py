@@ -18,10 +18,10 @@ import numpy as np
 from prove._measure_posters import DAMAGES, STRENGTHS, Moves, moves, own_moves
 from prove._page import table, wrapped
 from prove._read_posters import Case, drawn, sample
+from salon.judge import MEASUREMENTS
 from salon.judge.measurements.naturalness import REFERENCE, fit_reference
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.models.cache import ResultCache
-from salon.render.layout import DEFECTS
+from salon.models import ResultCache
+from salon.render import DEFECTS
 
 POSTERS = 6
 FURTHER = {"wrong-position": 6, "wrong-color": 60}

@@ -14,11 +14,10 @@ import numpy as np
 
 from prove._page import table, wrapped
 from prove._pixel_cases import HEIGHT, SEED, WIDTH, Answer, answers, cases
-from salon.engine.processes import map_processes
-from salon.judge import measuring_judge as layout_judge
-from salon.judge import point_rules as pixel_rules
-from salon.models.ocr import READER
-from salon.stats.intervals import score_interval
+from salon.engine import map_processes
+from salon.judge import measuring_judge as layout_judge, point_rules as pixel_rules
+from salon.models import READER
+from salon.stats import score_interval
 
 PAGE = Path(__file__).parents[1] / "docs/methods/pixel-points.md"
 INTRO = """
@@ -72,7 +71,7 @@ def write_page(found: list[Answer], posters: int) -> None:
     signature = f"pixels|rules:{rules.VERSION}|reader:{READER}|layout:{layout_judge.LAYOUT_VERSION}|seed:{SEED}"
     parts = [
         "# Points that pixels answer\n",
-        "`salon.judge.measuring_judge`, `salon.judge.measuring_judge`; written by `make prove ONLY=pixel_points`.\n",
+        "`salon.judge.measuring_judge`; written by `make prove ONLY=pixel_points`.\n",
         wrapped(INTRO.format(**facts)) + "\n",
         "## Rules\n",
         table(["kind", "holds when", "from pixels", "from the record"], _rules(facts)),

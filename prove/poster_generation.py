@@ -16,19 +16,23 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
-from salon.bench.posters.files import PosterFile, find_files
-from salon.bench.posters.generate import generate_named
+from salon.bench import (
+    MetricResult,
+    PosterFile,
+    PosterReport,
+    PosterScoreSettings,
+    find_files,
+    generate_named,
+    score_files,
+)
 from salon.bench.posters.item_scores import PointVerdict, point_verdicts
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import PROMPTS
 from salon.bench.posters.measurement import measure_files
-from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import CallTerms
-from salon.models.ocr import READER
-from salon.report.numbers import estimate
-from salon.stats.intervals import score_interval
+from salon.generate import CallTerms, GenerateSettings
+from salon.models import READER
+from salon.report import estimate
+from salon.stats import score_interval
 
 PAGE = Path(__file__).parents[1] / "docs/methods/poster-generation-table.md"
 ITEMS, SEED, SIZE = 17, 0, "736x1040"

@@ -19,20 +19,28 @@ import numpy as np
 from PIL import Image
 
 from prove._page import table, wrapped
+from salon.bench import (
+    MetricResult,
+    PosterFile,
+    PosterReport,
+    PosterScoreSettings,
+    find_files,
+    run_engine,
+    run_measured,
+    score_files,
+    task_named,
+    with_released,
+)
 from salon.bench.posters import contestants, pixel_contestant
-from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import PosterFile, find_files
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.item_scores import score_item
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.metrics import SIZE
-from salon.bench.posters.results import DifficultyCurve, MetricResult, PosterReport, PosterScoreSettings
-from salon.bench.posters.run import run_engine, run_measured
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
-from salon.report.charts import Curve, line_curves
+from salon.bench.posters.results import DifficultyCurve
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 READ = ("logo_ocr", "poster_ocr", "simple_ocr", "hard_ocr", "font_size_ocr", "text_localization")
 SEEN = ("font_effect", "text_localization", "alignment", "rotation", "empty_space", "layout_comparison")

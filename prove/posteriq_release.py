@@ -21,11 +21,10 @@ from tempfile import TemporaryDirectory
 import numpy as np
 
 from prove._page import table, wrapped
+from salon.bench import PosterFile, PosterReport, PosterScoreSettings, find_files, score_files
 from salon.bench.posters.compat import released_scores
 from salon.bench.posters.contestants import Name, fill_responses
-from salon.bench.posters.files import PosterFile, find_files, open_file, open_files
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
+from salon.bench.posters.files import open_file, open_files
 
 ROOT = Path(__file__).parents[1]
 DATA = Path(os.environ.get("SALON_DATA") or ROOT.parent / "shared/data")

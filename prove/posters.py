@@ -19,12 +19,10 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._read_posters import FADED, Faded, Reading, WordRead, fade, read_again, read_poster, sample
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.judge.measurements.text import fold_words
-from salon.render.brief import STYLES
-from salon.stats.agreement import wilson
-from salon.stats.intervals import bootstrap_totals
-from salon.stats.result import Estimate
+from salon.render import STYLES
+from salon.stats import Estimate, bootstrap_totals, wilson
 
 OUT = Path(__file__).parents[1] / "docs/methods/poster-evidence.md"
 POSTERS, TARGET = 102, 0.97

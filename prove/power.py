@@ -9,12 +9,28 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.stats.nulls import Null, exact_null, feasible, monte_carlo_null
-from salon.stats.power import TESTS, Power, SmallestDesign, power_signal, smallest_prompts, smallest_raters
-from salon.stats.result import Estimate
-from salon.stats.signal import cells_votes, votes_rankings
-from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test
-from salon.stats.simulate import LawKind, RankingLaw, expected_tau, fit_tau, noise_for_tau
+from salon.stats import (
+    Estimate,
+    LawKind,
+    Null,
+    RankingLaw,
+    cells_votes,
+    cycle_test,
+    exact_null,
+    expected_tau,
+    feasible,
+    fit_tau,
+    holm,
+    monte_carlo_null,
+    pmax_test,
+    power_signal,
+    smallest_prompts,
+    smallest_raters,
+    t_test,
+    votes_rankings,
+)
+from salon.stats.power import TESTS, Power, SmallestDesign
+from salon.stats.simulate import noise_for_tau
 
 OUT = Path(__file__).parents[1] / "docs/methods/power-table.md"
 SEED = 2026

@@ -23,7 +23,7 @@ from numpy.typing import NDArray
 import salon
 from prove._page import table, wrapped
 from salon.errors import StatsError
-from salon.fuse.results import RATED, FuseReport, Method
+from salon.fuse import RATED, FuseReport, Method
 from salon.study import Criterion, Scale, Study
 
 Floats = NDArray[np.float64]

@@ -19,21 +19,13 @@ import numpy as np
 from scipy.special import expit
 
 from prove._page import table, wrapped
+from salon.collect import Given, RaterQuestion, StudioSettings
 from salon.collect.agreement import AnswerRecords, PairAnswerRow, ScreenRow, ValueRow, answer_rows
 from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
 from salon.collect.quality import QualitySettings, RaterFindings, rater_flags
-from salon.collect.questions import (
-    Given,
-    RaterQuestion,
-    RaterScreen,
-    ScreenTimes,
-    is_right,
-    least_seconds,
-    to_judgments,
-)
-from salon.collect.settings import StudioSettings
-from salon.stats.agreement import wilson
+from salon.collect.questions import RaterScreen, ScreenTimes, is_right, least_seconds, to_judgments
+from salon.stats import wilson
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 OUT = Path(__file__).parents[1] / "docs/methods/rater-flags.md"

@@ -18,10 +18,10 @@ import numpy as np
 import torch
 
 from prove._page import table
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import PictureScore, ScoreSettings
-from salon.models.peers import PEERS, Peer
-from salon.store.pictures import read_picture
+from salon.judge import PictureScore, ScoreSettings, make_scorer
+from salon.models import PEERS
+from salon.models.peers import Peer
+from salon.store import read_picture
 from salon.study import Item, Prompt
 
 ROOT = Path(__file__).parents[1]

@@ -28,15 +28,14 @@ from scipy import stats
 
 from prove._page import table, wrapped
 from prove._striped import SPAMMERS, TESTS, TEXT, Floats, Pairs, draw, picture, save, tiny_vlm
-from salon.models.reward_model import log_odds
-from salon.models.reward_network import RewardParts, open_parts
-from salon.stats.ceilings import next_rater, vote_table
+from salon.models import RewardParts, log_odds, open_parts
+from salon.stats import next_rater, vote_table
+from salon.train import RewardSettings
 from salon.train.head_data import agreement_weights
 from salon.train.reward_data import PairFile, read_pair
 from salon.train.reward_loop import fit
 from salon.train.reward_survey import survey_pairs
 from salon.train.run_folder import RunFolder
-from salon.train.settings import RewardSettings
 
 PAGE = Path(__file__).parents[1] / "docs/methods/reward-table.md"
 BACKBONES = {"qwen2_vl": "Qwen2-VL", "qwen2_5_vl": "Qwen2.5-VL", "qwen3_vl": "Qwen3-VL"}

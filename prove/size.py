@@ -10,9 +10,7 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.stats.nulls import Null, exact_null
-from salon.stats.signal import SignalCells, cells_votes, votes_rankings
-from salon.stats.signal_tests import cycle_test, pmax_test, t_test
+from salon.stats import Null, SignalCells, cells_votes, cycle_test, exact_null, pmax_test, t_test, votes_rankings
 
 OUT = Path(__file__).parents[1] / "docs/methods/size.md"
 SEED = 2026

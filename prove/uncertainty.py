@@ -32,7 +32,8 @@ from prove._voters import (
     lost,
     own_items,
 )
-from salon.report.charts import Curve, line_curves
+from salon.report import Curve
+from salon.report.charts import line_curves
 from salon.report.page import standalone_svg
 from salon.train.losses import LAWS, Law
 

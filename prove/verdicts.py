@@ -23,8 +23,8 @@ import numpy as np
 import pyarrow as pa
 
 from prove._page import table
-from salon.check.check import check_study
-from salon.check.results import ANSWERS, CheckSettings
+from salon.check import CheckSettings, check_study
+from salon.check.results import ANSWERS
 from salon.study import Criterion, Study
 
 OUT = Path(__file__).parents[1] / "docs/methods/verdicts-table.md"

@@ -19,8 +19,7 @@ from zlib import crc32
 from PIL import Image
 from refine_example import dying_at, forked
 
-from salon.select.cohp import CohpReport, CohpSettings
-from salon.select.cohp_run import chain_study
+from salon.select import CohpReport, CohpSettings, chain_study
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Scorer, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(3)]

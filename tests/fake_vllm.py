@@ -22,7 +22,7 @@ from typing import Any
 import torch
 from PIL import Image
 
-from salon.models.vlm import LoadedVlm
+from salon.models import LoadedVlm
 
 PACKAGE = {
     "vllm/__init__.py": "__version__ = '0.29.0'\nLLM = RequestOutput = SamplingParams = None\n",

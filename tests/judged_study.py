@@ -8,7 +8,7 @@ from typing import Any
 
 from images_server import picture
 
-from salon.judge.vlm import Conversation
+from salon.judge import Conversation
 from salon.store import save_study
 from salon.study import (
     Checklist,

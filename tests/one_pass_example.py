@@ -17,11 +17,11 @@ with warnings.catch_warnings():
     from tiny_vlm import SPECIAL, TEMPLATE
     from tokenizers import Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from salon.evaluate.pseudo_scores import PseudoScores, write_pseudo_scores
-from salon.judge.model_scorers import OnePass
-from salon.store.folder import save_study
-from salon.study.nouns import Criterion, Scale
-from salon.train.distill_settings import DistillSettings
+from salon.evaluate import PseudoScores, write_pseudo_scores
+from salon.judge import OnePass
+from salon.store import save_study
+from salon.study import Criterion, Scale
+from salon.train import DistillSettings
 from salon.train.distill_validation import OnePassData, QuestionForm
 
 ASKED = OnePass(criteria=(Criterion(id="q", scale=Scale(low=1, high=9)),), think=False, role="Rate.", decimals=0)

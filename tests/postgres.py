@@ -25,7 +25,7 @@ from pathlib import Path
 import psycopg
 import pytest
 
-from salon.store.database import open_database
+from salon.store import open_database
 
 KINDS = ("sqlite", "postgresql")
 _INSTALLED = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from PIL import Image
 
-from salon.models.encoders import EncoderPart, Vectors
+from salon.models import EncoderPart, Vectors
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Rating, Scale, Study
 
 FLAG = Criterion(id="flag", scale=Scale(kind="ordinal", low=0, high=2, step=1, higher_is_better=False))

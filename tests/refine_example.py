@@ -20,11 +20,10 @@ from pathlib import Path
 
 from PIL import Image
 
+from salon.judge import Conversation, ScriptedVlm
 from salon.judge.diagnosis import prompts_in_question
-from salon.judge.simulation import ScriptAnswer, ScriptedVlm
-from salon.judge.vlm import Conversation
-from salon.select.refine import RefineSettings
-from salon.select.refine_run import refine_study
+from salon.judge.simulation import ScriptAnswer
+from salon.select import RefineSettings, refine_study
 from salon.select.refine_scores import RefineReport
 from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
 

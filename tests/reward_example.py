@@ -13,12 +13,12 @@ import pyarrow.parquet as pq
 from PIL import Image
 from tiny_vlm import build_tiny_vlm
 
-from salon.models.reward_network import RewardParts, open_parts
+from salon.models import RewardParts, open_parts
+from salon.train import RewardSettings
 from salon.train.reward_data import PairFile
 from salon.train.reward_loop import FittedReward, fit
 from salon.train.reward_survey import survey_pairs
 from salon.train.run_folder import RunFolder
-from salon.train.settings import RewardSettings
 
 INSTRUCTION = "{criterion} {text_prompt} <|Reward|>"
 CRITERION = "test/red"

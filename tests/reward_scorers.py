@@ -9,11 +9,10 @@ from typing import NamedTuple
 import numpy as np
 
 from salon.errors import BadFile
-from salon.select.weights import ReferenceLevel, ScoreReference
-from salon.store.pictures import read_picture
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.select import ScoreReference
+from salon.select.weights import ReferenceLevel
+from salon.store import read_picture
+from salon.study import Item, Prompt, ScorerCard, Signature
 
 
 class Channel:

@@ -22,12 +22,9 @@ import torch
 from PIL import Image
 
 from salon.judge import trained_model as trained  # noqa: F401  before the fork: its libraries are loaded once
-from salon.models import preference_model
-from salon.models.cards import ModelCard, ModelCriterion
-from salon.models.encoders import EncoderPart, Vectors
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.select.reward import reward
-from salon.study.nouns import Signature
+from salon.models import EncoderPart, HeadShape, ModelCard, ModelCriterion, PreferenceHeads, Vectors, preference_model
+from salon.select import reward
+from salon.study import Signature
 
 DEALINGS = (1, 2, 4)
 PART = EncoderPart("pixels", 192, False)

@@ -18,13 +18,10 @@ import uvicorn
 from PIL import Image
 from waiting import until
 
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, make_scorer
+from salon.select import LoadOrder, ScoringService, ServiceSettings
 from salon.select.service import model as scoring_model
-from salon.select.service.model import LoadOrder
-from salon.select.service.service import ScoringService, ServiceSettings
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.study import ScorerCard, Signature
 from salon.web import server as run
 from salon.web.scoring import models as routes_models
 from salon.web.scoring.access import SCOPES, ScoringSettings, new_token

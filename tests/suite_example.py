@@ -11,35 +11,29 @@ from pathlib import Path
 import pyarrow as pa
 from PIL import Image
 
-from salon.bench.board import (
-    Board,
-    entry_folder,
+from salon.bench import Board, EntryResult, Suite, entry_folder, entry_result, read_logits, with_hashes
+from salon.bench.board import (  # fmt: skip
     read_answers,
     read_entry,
-    read_logits,
     write_answers,
     write_entry,
     write_logits,
     write_result,
-)  # fmt: skip
-from salon.bench.entry import ANSWERS, LOGITS, AxisResult, Coverage, Entry, EntryPicture, EntryResult
-from salon.bench.result import entry_result
-from salon.bench.suite import (
+)
+from salon.bench.entry import ANSWERS, LOGITS, AxisResult, Coverage, Entry, EntryPicture
+from salon.bench.suite import (  # fmt: skip
     FieldEntry,
     PreferenceReference,
     PreferenceRule,
     Reference,
     ReferencePoint,
-    Suite,
     SuiteCard,
     SuitePrompt,
     Tag,
-)  # fmt: skip
-from salon.bench.suite_folder import prompts_hash, with_hashes
-from salon.stats.result import Estimate
-from salon.study.answers import Point, Route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Prompt, Signature
+)
+from salon.bench.suite_folder import prompts_hash
+from salon.stats import Estimate
+from salon.study import Point, Prompt, Route, ScorerCard, Signature
 
 JUDGES = ("a", "b", "c")
 SCORER = "tests:likes@1"

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 import pytest
 
 from salon.collect.plan import make_plan
-from salon.generate.prompts import read_prompts
+from salon.generate import read_prompts
 from salon.study import Item, Study
 from tools import posed_studio, screens
 

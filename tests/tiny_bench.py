@@ -11,15 +11,12 @@ from collections.abc import Callable, Iterator, Sequence
 
 from PIL import Image
 
+from salon.bench import Suite, with_hashes
 from salon.bench.judging import SuiteJudge, open_for_any_study
-from salon.bench.suite import PreferenceRule, Suite, SuiteCard, SuitePrompt, Tag
-from salon.bench.suite_folder import with_hashes
-from salon.judge.scoring import PictureScore, PictureScorer, ScorerInput
-from salon.judge.simulation import ScriptAnswer, ScriptedVlm
-from salon.judge.vlm import Conversation
-from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
-from salon.study.answers import Point, Route
-from salon.study.interfaces import ScorerCard
+from salon.bench.suite import PreferenceRule, SuiteCard, SuitePrompt, Tag
+from salon.judge import Conversation, PictureScore, PictureScorer, ScorerInput, ScriptedVlm
+from salon.judge.simulation import ScriptAnswer
+from salon.study import Abilities, Ask, Failed, Made, Point, Prompt, Route, ScorerCard, Signature
 
 SIZE = (32, 24)
 

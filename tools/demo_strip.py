@@ -18,7 +18,7 @@ from PIL import Image, ImageDraw, ImageFont
 from playwright.sync_api import Browser, Page, sync_playwright
 
 from salon.cli.main import run
-from salon.collect.studio.setup import open_studio
+from salon.collect import open_studio
 from salon.render.typeset.fonts import load_font
 from salon.report.page import LIGHT
 from tools.chromium import FLAGS, executable

@@ -6,8 +6,8 @@ from pathlib import Path
 
 from PIL import Image, ImageDraw, ImageFont
 
+from salon.bench import task_named
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.tasks import task_named
 from salon.render.typeset.fonts import load_font
 
 SHOWN = {

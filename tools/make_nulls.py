@@ -8,7 +8,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 
-from salon.stats.nulls import exact_null
+from salon.stats import exact_null
 from salon.store.nulls import encode_null, table_name
 
 MOST_RATERS = {2: 15, 3: 15, 4: 15, 5: 10, 6: 7, 7: 4, 8: 3}

@@ -12,13 +12,10 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from salon.collect.questions import Given, RaterQuestion, RaterScreen
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.studio import Studio
-from salon.generate.houses import house_generator
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.store.folder import open_study, save_study
+from salon.collect import Given, RaterQuestion, ShownTask, Studio
+from salon.collect.questions import RaterScreen
+from salon.generate import GenerateSettings, generate_items, house_generator
+from salon.store import open_study, save_study
 from salon.study import Criterion, Prompt, Study
 from salon.web.app import create_app
 from salon.web.server import listen

@@ -7,54 +7,42 @@ the same bytes.
 
 from __future__ import annotations
 
+import ast
+import dataclasses
+import inspect
+import itertools
 import json
+import textwrap
 import types
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, Literal, Union, get_args, get_origin
+from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
 import click
 from pydantic import BaseModel
 
-from salon.bench.arena import ArenaSnapshot
-from salon.bench.diff import BoardDiff
-from salon.bench.entry import EntryResult
+from salon.bench import ArenaSnapshot, BoardDiff, EntryResult, PosterReport, RaterTables, RewardTables, SuitePlan
 from salon.bench.posters.comparison import ComparisonReport
 from salon.bench.posters.generate import PosterGenerationReport
 from salon.bench.posters.judge import JudgeRunReport, PeopleReport
-from salon.bench.posters.results import PosterReport
 from salon.bench.posters.run import RunReport
-from salon.bench.rater_tables import RaterTables
-from salon.bench.rewards import RewardTables
-from salon.bench.run import SuitePlan, SuiteRun
-from salon.bench.verify import VerifyReport
-from salon.check.anchor import AnchorReport
-from salon.check.plan import (
-    BudgetReport,
-    PlanReport,
-    ThinReport,
-)
-from salon.check.results import CheckReport
+from salon.bench.run import SuiteRun
+from salon.bench.verification import VerifyReport
+from salon.check import AnchorReport, BudgetReport, CheckReport, PlanReport, ThinReport
 from salon.cli.main import COMMANDS, salon
-from salon.evaluate.model_results import EvaluateReport
-from salon.evaluate.results import JudgeReport
-from salon.evaluate.score_results import ScoreEvaluation
+from salon.evaluate import Evaluation
+from salon.fuse import FuseReport
 from salon.fuse.bridge import BridgeReport
 from salon.fuse.bridge_simulation import Rehearsal
-from salon.fuse.results import FuseReport
+from salon.generate import GenerateReport
 from salon.generate.readiness import ReadyReport
-from salon.generate.record import GenerateReport
-from salon.judge.run import JudgeRun
-from salon.render.layout import Layout
-from salon.select.best import BestReport
-from salon.select.cohp import CohpReport
-from salon.select.explain import Explanation
+from salon.judge import JudgeRun
+from salon.render import Layout
+from salon.select import BestReport, CohpReport, DriftReport
+from salon.select.explanation import Explanation
 from salon.select.refine_scores import RefineReport
-from salon.select.service.drift import DriftReport
-from salon.train.ablation_results import AblateReport
-from salon.train.distill_study import DistillReport
+from salon.train import AblateReport, DistillReport
 from salon.train.probes import ProbeReport
-from tools.field_notes import NOTES
 from tools.reference_api import api_page
 from tools.reference_examples import ABOUT, example
 
@@ -71,13 +59,13 @@ REPORTS: dict[str, type[BaseModel]] = {
     "bridge simulate": Rehearsal,
     "generate": GenerateReport,
     "ready": ReadyReport,
-    "evaluate": EvaluateReport,
+    "evaluate": Evaluation,
     "train probe": ProbeReport,
     "distill train": DistillReport,
-    "distill evaluate": ScoreEvaluation,
+    "distill evaluate": Evaluation,
     "distill ablate": AblateReport,
     "judge run": JudgeRun,
-    "judge report": JudgeReport,
+    "judge report": Evaluation,
     "bench run": SuiteRun,
     "bench run --dry-run": SuitePlan,
     "bench verify": VerifyReport,
@@ -225,7 +213,7 @@ commands](check-json.md#errors).
 _JUDGE_INTRO = """# The JSON of judge run and judge report
 
 Written by `make docs` from the report classes; do not edit. `salon judge run --json` prints one `JudgeRun`,
-`salon judge report --json` one `JudgeReport`. JSON Schemas: [judge run](judge-run.schema.json), [judge
+`salon judge report --json` one `Evaluation`. JSON Schemas: [judge run](judge-run.schema.json), [judge
 report](judge-report.schema.json).
 
 Every key is always there. A number that cannot be given is `null`, never NaN. Errors have the form of [the other
@@ -233,9 +221,9 @@ commands](check-json.md#errors).
 """
 _TRAIN_INTRO = """# The JSON of evaluate, train probe and distill
 
-Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `EvaluateReport`, `salon
+Written by `make docs` from the report classes; do not edit. `salon evaluate --json` prints one `Evaluation`, `salon
 train probe --json` one `ProbeReport` for each criterion, `salon distill train`, `evaluate` and `ablate --json` one
-`DistillReport`, `ScoreEvaluation` and `AblateReport`. JSON Schemas: [evaluate](evaluate.schema.json), [train
+`DistillReport`, `Evaluation` and `AblateReport`. JSON Schemas: [evaluate](evaluate.schema.json), [train
 probe](train-probe.schema.json), [distill train](distill-train.schema.json), [distill
 evaluate](distill-evaluate.schema.json), [distill ablate](distill-ablate.schema.json).
 
@@ -309,34 +297,44 @@ With `--json` an error is one object on stdout, and the exit code is 2:
 """
 
 
-def _table(model: type[BaseModel]) -> str:
+def _table(model: type) -> str:
     about = " ".join((model.__doc__ or "").split())
-    rows = [
-        f"| `{name}` | {type_words(field.annotation)} | {description(model, name)} |"
-        for name, field in model.model_fields.items()
-    ]
+    rows = [f"| `{name}` | {type_words(kind)} | {words} |" for name, (kind, words) in fields(model).items()]
     return "\n".join([f"### {model.__name__}\n\n{about}\n", "| field | type | meaning |", "|---|---|---|", *rows, ""])
 
 
-def models(report: type[BaseModel]) -> list[type[BaseModel]]:
+def fields(model: type) -> dict[str, tuple[Any, str]]:
+    """Type and description of each field of a result; a kernel's dataclass describes them in texts below them."""
+    if issubclass(model, BaseModel):
+        return {name: (field.annotation, field.description or "") for name, field in model.model_fields.items()}
+    body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]  # a class
+    texts = {
+        field.target.id: " ".join(below.value.value.split())
+        for field, below in itertools.pairwise(body)
+        if isinstance(field, ast.AnnAssign) and isinstance(below, ast.Expr) and isinstance(below.value, ast.Constant)
+    }
+    return {name: (kind, texts.get(name, "")) for name, kind in get_type_hints(model).items()}
+
+
+def models(report: type) -> list[type]:
     """`report` and every class it is made of, outer before inner."""
     found = [report]
     for model in found:  # grows while it is read
-        inner = [one for field in model.model_fields.values() for one in _models_in(field.annotation)]
-        found += [one for one in dict.fromkeys(inner) if one not in found]
+        inner = [part for kind, _ in fields(model).values() for part in _models_in(kind)]
+        found += [part for part in dict.fromkeys(inner) if part not in found]
     return found
 
 
-def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+def _models_in(annotation: Any) -> Iterator[type]:
+    if is_result(annotation):
         yield annotation
     for part in get_args(annotation):
         yield from _models_in(part)
 
 
-def description(model: type[BaseModel], name: str) -> str:
-    """What a field means: said in the code, else in the notes."""
-    return model.model_fields[name].description or NOTES[f"{model.__name__}.{name}"]
+def is_result(annotation: Any) -> bool:
+    """A class with fields of its own: a noun, or a kernel's dataclass."""
+    return isinstance(annotation, type) and (issubclass(annotation, BaseModel) or dataclasses.is_dataclass(annotation))
 
 
 def type_words(annotation: Any) -> str:
@@ -353,7 +351,7 @@ def type_words(annotation: Any) -> str:
         return f"list of {count}{type_words(repeated[0])}"
     if origin is dict:
         return f"map to {type_words(inside[1])}"
-    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+    if is_result(annotation):
         return f"[{annotation.__name__}](#{annotation.__name__.lower()})"
     plain = {str: "text", int: "whole number", float: "number", bool: "true or false", Any: "anything"}
     return plain[annotation]
@@ -363,11 +361,12 @@ def schema(report: type[BaseModel]) -> dict[str, Any]:
     """The JSON Schema of what the command prints, every field described."""
     made = report.model_json_schema(mode="serialization")
     for model in models(report):
-        part = made if model is report else made["$defs"][model.__name__]
-        for name in model.model_fields:
-            part["properties"][name]["description"] = description(model, name)
+        part = made.get("$defs", {}).get(model.__name__, made)  # a report that holds its like is defined there, too
+        described = fields(model)
+        for name, (_, words) in described.items():
+            part["properties"][name]["description"] = words
             part["properties"][name].pop("default", None)
-        part["required"] = list(model.model_fields)  # the commands print every key, defaults too
+        part["required"] = list(described)  # the commands print every key, defaults too
     return {"$schema": "https://json-schema.org/draft/2020-12/schema", **made}
 
 

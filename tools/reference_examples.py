@@ -9,36 +9,37 @@ from typing import Any
 import numpy as np
 from pydantic import BaseModel
 
-from salon.bench.arena_fit import arena_snapshot
+from salon.bench import PosterScoreSettings, arena_snapshot, score_files
 from salon.bench.posters.contestants import fill_responses
 from salon.bench.posters.files import open_file
 from salon.bench.posters.make.sets import make_tasks
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.check.anchor import AnchorSettings, anchor
-from salon.check.check import check_study
-from salon.check.plan import PlanSettings, SimulatedBudgetSettings, ThinSettings, plan, simulated_budget, thin_study
-from salon.check.results import CheckSettings
-from salon.collect.simulate.studies import SimulateSettings, ppaint_like_study, simulate_study
-from salon.evaluate.judges import report_judges
-from salon.evaluate.model_figures import evaluate
-from salon.evaluate.model_results import EvaluateSettings
-from salon.evaluate.models import PairContestant, make_test_pairs
-from salon.evaluate.results import ReportSettings
-from salon.fuse.bridge import score_bridge
-from salon.fuse.bridge_plan import BridgeSettings
-from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge
-from salon.fuse.fuse import fuse_study
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.generate.houses import house_generator
-from salon.generate.readiness import check_ready
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.store import save_study
-from salon.store.nulls import null_for
+from salon.check import (
+    AnchorSettings,
+    CheckSettings,
+    PlanSettings,
+    SimulatedBudgetSettings,
+    ThinSettings,
+    anchor,
+    check_study,
+    plan,
+    simulated_budget,
+    thin_study,
+)
+from salon.collect import SimulateSettings, ppaint_like_study, simulate_study
+from salon.evaluate import EvaluateSettings, PairContestant, ReportSettings, evaluate, report_judges
+from salon.evaluate.people import make_test_pairs
+from salon.fuse import (
+    BridgeSettings,
+    LabelSettings,
+    RehearsalSettings,
+    fuse_study,
+    make_labels,
+    rehearse_bridge,
+    score_bridge,
+)
+from salon.generate import GenerateSettings, check_ready, generate_items, house_generator
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.store import null_for, save_study
 from salon.study import Prompt
 
 ABOUT = {

@@ -23,12 +23,10 @@ import numpy as np
 from PIL import Image
 from playwright.sync_api import Browser, Page, sync_playwright
 
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.rater_side import ShownTask
+from salon.collect import ShownTask, Studio, StudioSettings
 from salon.collect.studio.setup import record_design
-from salon.collect.studio.studio import Studio
-from salon.generate.prompts import read_prompts
-from salon.store.database import open_database
+from salon.generate import read_prompts
+from salon.store import open_database
 from salon.study import Criterion, Study
 from tools.chromium import FLAGS, executable
 from tools.posed_studio import MadeUpRater, draw_study, served

@@ -8,13 +8,10 @@ from pathlib import Path
 import numpy as np
 from PIL import Image, ImageDraw, ImageFont
 
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES, poster_seed
-from salon.generate.prompts import builtin_briefs
-from salon.render.brief import Brief
-from salon.render.draw import draw_poster
-from salon.render.layout import DEFECTS
+from salon.render import DEFECTS, Brief, Poster, draw_poster
 from salon.render.paint.raster import paint
-from salon.render.poster import Poster
 from salon.render.typeset.fonts import load_font
 
 DOCS = Path(__file__).parent.parent / "docs"

@@ -15,46 +15,50 @@ from importlib import import_module
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from salon.bench.run import run_suite as run_suite
-    from salon.bench.site.build import build_site as build_site
-    from salon.calls.scores_client import ScoresClient as ScoresClient
-    from salon.check.check import check_study as check_study
-    from salon.check.results import CheckSettings as CheckSettings
-    from salon.collect.studio.setup import open_studio as open_studio
+    from salon.bench import build_site as build_site, run_suite as run_suite
+    from salon.calls import ScoresClient as ScoresClient
+    from salon.check import CheckSettings as CheckSettings, check_study as check_study
+    from salon.collect import open_studio as open_studio
     from salon.errors import SalonError as SalonError
-    from salon.evaluate.judges import report_judges as report_judges
-    from salon.fuse.derived_rankings import derive_rankings as derive_rankings
-    from salon.fuse.fuse import fuse_study as fuse_study
-    from salon.fuse.results import FuseSettings as FuseSettings
-    from salon.generate.run import generate_items as generate_items
-    from salon.judge.run import judge_study as judge_study
-    from salon.select.best_of import best_of_study as best_of_study
-    from salon.select.gate_run import gate_for_study as gate_for_study
-    from salon.select.reward import reward as reward
-    from salon.select.route_sources import study_routes as study_routes
-    from salon.store.folder import export_study as export_study
-    from salon.store.folder import open_study as open_study
-    from salon.store.folder import save_study as save_study
-    from salon.store.formats import read_study as read_study
-    from salon.store.nulls import null_for as null_for
-    from salon.study import Checklist as Checklist
-    from salon.study import Choice as Choice
-    from salon.study import Comparison as Comparison
-    from salon.study import Criterion as Criterion
-    from salon.study import Design as Design
-    from salon.study import Item as Item
-    from salon.study import Prompt as Prompt
-    from salon.study import Ranking as Ranking
-    from salon.study import Rater as Rater
-    from salon.study import Rating as Rating
-    from salon.study import Scale as Scale
-    from salon.study import Study as Study
-    from salon.study import builtin_criteria as builtin_criteria
-    from salon.study import merge as merge
-    from salon.train.distill_study import distill_study as distill_study
-    from salon.train.evaluate_models import evaluate_models as evaluate_models
-    from salon.train.train_heads import train_study as train_study
-    from salon.train.train_reward import train_reward as train_reward
+    from salon.evaluate import report_judges as report_judges
+    from salon.fuse import FuseSettings as FuseSettings, derive_rankings as derive_rankings, fuse_study as fuse_study
+    from salon.generate import generate_items as generate_items
+    from salon.judge import judge_study as judge_study
+    from salon.select import (
+        best_of_study as best_of_study,
+        gate_for_study as gate_for_study,
+        reward as reward,
+        study_routes as study_routes,
+    )
+    from salon.store import (
+        export_study as export_study,
+        null_for as null_for,
+        open_study as open_study,
+        read_study as read_study,
+        save_study as save_study,
+    )
+    from salon.study import (
+        Checklist as Checklist,
+        Choice as Choice,
+        Comparison as Comparison,
+        Criterion as Criterion,
+        Design as Design,
+        Item as Item,
+        Prompt as Prompt,
+        Ranking as Ranking,
+        Rater as Rater,
+        Rating as Rating,
+        Scale as Scale,
+        Study as Study,
+        builtin_criteria as builtin_criteria,
+        merge as merge,
+    )
+    from salon.train import (
+        distill_study as distill_study,
+        evaluate_models as evaluate_models,
+        train_reward as train_reward,
+        train_study as train_study,
+    )
 
     __version__: str
 
@@ -80,8 +84,8 @@ _HOME = {
     "builtin_criteria": "salon.study",
     "check_study": "salon.check.check",
     "derive_rankings": "salon.fuse.derived_rankings",
-    "distill_study": "salon.train.distill_study",
-    "evaluate_models": "salon.train.evaluate_models",
+    "distill_study": "salon.train.distillation",
+    "evaluate_models": "salon.train.model_evaluation",
     "export_study": "salon.store.folder",
     "fuse_study": "salon.fuse.fuse",
     "gate_for_study": "salon.select.gate_run",
@@ -93,11 +97,11 @@ _HOME = {
     "open_study": "salon.store.folder",
     "read_study": "salon.store.formats",
     "report_judges": "salon.evaluate.judges",
-    "reward": "salon.select.reward",
+    "reward": "salon.select.reward_source",
     "run_suite": "salon.bench.run",
     "save_study": "salon.store.folder",
     "study_routes": "salon.select.route_sources",
-    "train_reward": "salon.train.train_reward",
+    "train_reward": "salon.train.reward_training",
     "train_study": "salon.train.train_heads",
 }
 """Where each name is defined; the same as the imports above, which only type checkers read."""

@@ -21,16 +21,23 @@ from PIL import Image
 from pydantic import Field
 
 from salon.errors import BadValue, SalonError
-from salon.fuse.fits import PROTOCOLS
-from salon.fuse.groups import GroupComparisons, GroupRankings, GroupRatings
-from salon.judge.verdicts import ParsedAnswer, option_menu, read_verdict
-from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.store.formats import as_format, import_form
-from salon.store.formats.files import head_of
-from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun
-from salon.study.plugins import GROUPS, load_plugin, missing_members
+from salon.fuse import PROTOCOLS, GroupComparisons, GroupRankings, GroupRatings
+from salon.judge import Conversation, NoReply, ParsedAnswer, Reply, Sight, option_menu, read_verdict
+from salon.store import as_format, head_of, import_form
+from salon.study import (
+    GROUPS,
+    Abilities,
+    Ask,
+    Failed,
+    Item,
+    Made,
+    Noun,
+    Prompt,
+    ScorerCard,
+    Signature,
+    load_plugin,
+    missing_members,
+)
 
 CLOSE = 1e-5
 """Largest difference, as a share of the values' size, that rounding in a batch explains."""
@@ -82,10 +89,17 @@ def check_scorer(scorer: Any) -> list[ConformanceCheck]:
         checks += _numbers(lambda places: scorer.score([items[n] for n in places], [prompts[n] for n in places]))
         if isinstance(card, ScorerCard) and all(check.passed for check in checks):
             values = [value for value in scorer.score(items, prompts) if value is not None]
-            checks.append(_on_scale(values, card))
+            low = -math.inf if card.low is None else card.low
+            high = math.inf if card.high is None else card.high
+            on_scale = _check(
+                "numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values)
+            )
+            checks.append(on_scale)
             if card.reads == "image":
-                other = scorer.score(items, prompts[::-1])
-                checks.append(_check("reads no prompt, as declared", _same(scorer.score(items, prompts), other)))
+                with_other_prompts = scorer.score(items, prompts[::-1])
+                checks.append(
+                    _check("reads no prompt, as declared", _same(scorer.score(items, prompts), with_other_prompts))
+                )
         broken = Path(folder) / "broken.png"
         broken.write_bytes(Path(items[0].image or "").read_bytes()[:60])
         for name, path in (("a broken picture", broken), ("a missing picture", Path(folder) / "nowhere.png")):
@@ -112,7 +126,11 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[ConformanceCheck]:
         turned = list(ask(everyone[::-1]))[::-1]
     except Exception as error:
         return [_check("answers without an exception", False, _error_words(error))]
-    valid = [value is None or (_is_number(value) and math.isfinite(value)) for value in together]
+    valid = [
+        value is None
+        or ((isinstance(value, (int, float, np.number)) and not isinstance(value, bool)) and math.isfinite(value))
+        for value in together
+    ]
     return [
         _check("one number, or None, for each picture", len(together) == len(_TEXTS) and all(valid), repr(together)),
         _check("at least one picture has a number", any(value is not None for value in together)),
@@ -122,18 +140,12 @@ def _numbers(ask: Callable[[Sequence[int]], Any]) -> list[ConformanceCheck]:
     ]
 
 
-def _on_scale(values: Sequence[float], card: ScorerCard) -> ConformanceCheck:
-    low = -math.inf if card.low is None else card.low
-    high = math.inf if card.high is None else card.high
-    return _check("numbers lie on the declared scale", all(low <= value <= high for value in values), repr(values))
-
-
 def _no_number(name: str, ask: Callable[[], Any]) -> ConformanceCheck:
     try:
-        found = list(ask())
+        numbers = list(ask())
     except Exception:  # an error is as good as None
         return _check(f"{name} has no number", True)
-    return _check(f"{name} has no number", found == [None], repr(found))
+    return _check(f"{name} has no number", numbers == [None], repr(numbers))
 
 
 # -- generators and judges ---------------------------------------------------------------------------------------
@@ -157,20 +169,20 @@ def check_generator(generator: Any) -> list[ConformanceCheck]:
         pairs = list(generator.make(asks))
     except Exception as error:
         return [*checks, _check("answers without an exception", False, _error_words(error))]
-    found = dict(pairs)
-    made = {index: one for index, one in found.items() if isinstance(one, Made)}
-    reasons = "; ".join(one.reason for one in found.values() if isinstance(one, Failed))
+    answers = dict(pairs)
+    pictures = {index: answer for index, answer in answers.items() if isinstance(answer, Made)}
+    reasons = "; ".join(answer.reason for answer in answers.values() if isinstance(answer, Failed))
     once = sorted(index for index, _ in pairs) == list(range(len(asks)))
-    sizes = [_size(one.image) for one in made.values()]
+    sizes = [_size(answer.image) for answer in pictures.values()]
     checks += [
         _check("every ask is answered once", once, repr([index for index, _ in pairs])),
-        _check("answers are Made or Failed", all(isinstance(one, Made | Failed) for one in found.values())),
-        _check("at least one picture is made", bool(made), reasons),
-        _check("pictures open, in the size asked for", all(one == size for one in sizes), repr(sizes)),
+        _check("answers are Made or Failed", all(isinstance(answer, Made | Failed) for answer in answers.values())),
+        _check("at least one picture is made", bool(pictures), reasons),
+        _check("pictures open, in the size asked for", all(answer == size for answer in sizes), repr(sizes)),
     ]
-    if generator.abilities.seeded and made:
+    if generator.abilities.seeded and pictures:
         again = dict(generator.make(asks))
-        same = all(getattr(again.get(index), "image", None) == one.image for index, one in made.items())
+        same = all(getattr(again.get(index), "image", None) == answer.image for index, answer in pictures.items())
         checks.append(_check("the same seed gives the same picture, as declared", same))
     return checks
 
@@ -182,28 +194,28 @@ def check_judge(judge: Any) -> list[ConformanceCheck]:
         return checks
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:
         items, _ = _items(Path(folder))
-        asked = [_question(items[0], items[1]), _question(items[1], items[0]), _question(items[0], items[1])]
+        questions = [_question(items[0], items[1]), _question(items[1], items[0]), _question(items[0], items[1])]
         try:
-            pairs = list(judge.reply(iter(asked)))
-            again = dict(judge.reply(iter(asked)))
+            pairs = list(judge.reply(iter(questions)))
+            again = dict(judge.reply(iter(questions)))
         except Exception as error:
             return [*checks, _check("answers without an exception", False, _error_words(error))]
         broken = Path(folder) / "broken.png"
         broken.write_bytes(b"no picture")
         lost = Item(id="lost", image=str(broken))
         checks.append(_no_reply(judge, _question(lost, items[0])))
-    found = dict(pairs)
-    texts = [one.text for one in found.values() if isinstance(one, Reply)]
+    answers = dict(pairs)
+    texts = [answer.text for answer in answers.values() if isinstance(answer, Reply)]
     menu = option_menu(("A", "B"))
     read = [isinstance(read_verdict(text, "verdict", menu), ParsedAnswer) for text in texts]
     once = sorted(index for index, _ in pairs) == [0, 1, 2]
     return [
         *checks,
         _check("every question is answered once", once, repr([index for index, _ in pairs])),
-        _check("answers are Reply or NoReply", all(isinstance(one, Reply | NoReply) for one in found.values())),
+        _check("answers are Reply or NoReply", all(isinstance(answer, Reply | NoReply) for answer in answers.values())),
         _check("at least one question gets a reply", bool(texts)),
         _check("verdicts can be read", all(read), repr(texts[:2])),
-        _check("the same question gets the same verdict", once and _texts(found) == _texts(again)),
+        _check("the same question gets the same verdict", once and _texts(answers) == _texts(again)),
     ]
 
 
@@ -217,14 +229,14 @@ def _question(left: Item, right: Item) -> Conversation:
 
 def _no_reply(judge: Any, question: Conversation) -> ConformanceCheck:
     try:
-        found = dict(judge.reply(iter([question]))).get(0)
+        answer = dict(judge.reply(iter([question]))).get(0)
     except Exception as error:
         return _check("a broken picture gets a NoReply, and stops nothing", False, _error_words(error))
-    return _check("a broken picture gets a NoReply, and stops nothing", isinstance(found, NoReply), repr(found)[:100])
+    return _check("a broken picture gets a NoReply, and stops nothing", isinstance(answer, NoReply), repr(answer)[:100])
 
 
-def _texts(found: dict[int, Any]) -> list[str | None]:
-    return [getattr(found.get(number), "text", None) for number in range(3)]
+def _texts(answers: dict[int, Any]) -> list[str | None]:
+    return [getattr(answers.get(number), "text", None) for number in range(3)]
 
 
 # -- formats and fits --------------------------------------------------------------------------------------------
@@ -240,10 +252,10 @@ def check_format(form: Any, *, file: Path | None = None) -> list[ConformanceChec
         for name, text in foreign.items():
             (Path(folder) / name).write_text(text)
             try:
-                known = form.recognise(head_of(Path(folder) / name))
+                recognised = form.recognise(head_of(Path(folder) / name))
             except Exception as error:
-                known = _error_words(error)
-            checks.append(_check(f"does not take {name} for its own", known is False, repr(known)))
+                recognised = _error_words(error)
+            checks.append(_check(f"does not take {name} for its own", recognised is False, repr(recognised)))
     if file is None:
         return [*checks, _check("reads a file of its own", False, "none was given: --file FILE")]
     checks.append(_check("recognises its own file", form.recognise(head_of(file)) is True))
@@ -269,10 +281,12 @@ def check_fit(fit: Any) -> list[ConformanceCheck]:
     items = 6
     order = np.random.default_rng(1).permutation(items)
     try:
-        found, again, other = (_fitted(fit, judgments, items) for judgments in _judgments(fit.reads, items, order))
+        first, again, renumbered_fit = (
+            _fitted(fit, judgments, items) for judgments in _judgments(fit.reads, items, order)
+        )
     except Exception as error:
         return [*checks, _check("answers without an exception", False, _error_words(error))]
-    scores, errors = found
+    scores, errors = first
     shaped = scores.shape == (items,) and bool(np.isfinite(scores).all())
     checks += [
         _check("a finite score for each item", shaped, f"{scores.shape}"),
@@ -282,7 +296,7 @@ def check_fit(fit: Any) -> list[ConformanceCheck]:
         good = errors.shape == (items,) and bool((errors > 0).all()) and bool(np.isfinite(errors).all())
         checks.append(_check("errors above 0, one for each item", good, repr(errors)))
     if shaped:
-        renumbered = other[0].shape == (items,) and _same(list(scores), list(other[0][order]))
+        renumbered = renumbered_fit[0].shape == (items,) and _same(list(scores), list(renumbered_fit[0][order]))
         checks.append(_check("scores do not depend on how items are numbered", renumbered))
         agree = float(np.corrcoef(np.argsort(np.argsort(scores)), np.arange(items))[0, 1])
         checks.append(_check("better items have higher scores", agree > 0.7, f"rank correlation {agree:.2f}"))
@@ -290,8 +304,8 @@ def check_fit(fit: Any) -> list[ConformanceCheck]:
 
 
 def _fitted(fit: Any, judgments: Any, items: int) -> tuple[Any, Any]:
-    found = fit.fit(judgments, items)
-    scores, errors = found if isinstance(found, tuple) else (found, None)
+    result = fit.fit(judgments, items)
+    scores, errors = result if isinstance(result, tuple) else (result, None)
     return np.asarray(scores, np.float64), None if errors is None else np.asarray(errors, np.float64)
 
 
@@ -351,8 +365,8 @@ CHECKS: dict[str, Callable[..., list[ConformanceCheck]]] = {
 # -- helpers -----------------------------------------------------------------------------------------------------
 
 
-def _check(name: str, passed: bool, found: str = "") -> ConformanceCheck:
-    return ConformanceCheck(name=name, passed=bool(passed), found="" if passed else found[:300])
+def _check(name: str, passed: bool, details: str = "") -> ConformanceCheck:
+    return ConformanceCheck(name=name, passed=bool(passed), found="" if passed else details[:300])
 
 
 def _members(group: str, part: Any) -> list[ConformanceCheck]:
@@ -385,13 +399,9 @@ def _size(image: bytes) -> tuple[int, int] | None:
         return None
 
 
-def _is_number(value: Any) -> bool:
-    return isinstance(value, (int, float, np.number)) and not isinstance(value, bool)
-
-
 def _same(left: Sequence[Any], right: Sequence[Any]) -> bool:
     """Equal but for rounding."""
-    if len(left) != len(right) or [one is None for one in left] != [one is None for one in right]:
+    if len(left) != len(right) or [value is None for value in left] != [value is None for value in right]:
         return False
     pairs = [(a, b) for a, b in zip(left, right) if a is not None]
     largest = max((abs(a) for a, _ in pairs), default=0.0)

@@ -16,33 +16,21 @@ import numpy as np
 import pyarrow as pa
 from PIL import Image, ImageDraw
 
-from salon.bench.board import (
-    Board,
-    entry_folder,
-    new_board,
-    open_board,
-    write_answers,
-    write_entry,
-    write_logits,
-    write_result,
-)
+from salon.bench import Board, Suite, entry_folder, entry_result, new_board, open_board, with_hashes
+from salon.bench.board import write_answers, write_entry, write_logits, write_result
 from salon.bench.entry import ANSWERS, LOGITS, Entry, EntryPicture
-from salon.bench.result import entry_result
 from salon.bench.suite import (
     FieldEntry,
     PreferenceReference,
     PreferenceRule,
     Reference,
     ReferencePoint,
-    Suite,
     SuiteCard,
     SuitePrompt,
     Tag,
 )
-from salon.bench.suite_folder import prompts_hash, with_hashes
-from salon.study.answers import Point, Route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Prompt
+from salon.bench.suite_folder import prompts_hash
+from salon.study import Point, Prompt, Route, ScorerCard
 
 GROUPS = {"Composition": ("Margins", "Balance"), "Color": ("Harmony", "Contrast"), "Words": ("Headline", "Small print")}
 SUBJECTS = (

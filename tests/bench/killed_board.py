@@ -20,11 +20,19 @@ from pathlib import Path
 
 from suite_example import picture, put_entry, small_suite, some_result
 
-from salon.bench.board import entry_folder, new_board, open_board, read_published, read_result, retract, write_result
-from salon.bench.bundle import add_entry, open_submission
-from salon.bench.submission import EntryTerms
-from salon.store import atomic_files as atomic
-from salon.store import open_study
+from salon.bench import (
+    EntryTerms,
+    add_entry,
+    entry_folder,
+    new_board,
+    open_board,
+    open_submission,
+    read_published,
+    read_result,
+    retract,
+)
+from salon.bench.board import write_result
+from salon.store import atomic_files as atomic, open_study
 
 CALLS = ("mkdir", "replace", "rename", "link", "unlink", "rmdir", "fsync")
 ENOUGH = 1000

@@ -4,30 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 
-from salon.bench.arena import (
-    AdjustedBoard,
-    ArenaBoard,
-    ArenaCoverage,
-    ArenaPlace,
-    ArenaSnapshot,
-    CovariateEffect,
-    Duel,
-    RaterKinds,
-    RoutingCandidate,
-    RoutingJob,
-    RoutingTable,
-    WinMatrix,
-)
-from salon.bench.rater_tables import (
-    GeneratorAgreement,
-    PanelCriterion,
-    PanelStudy,
-    RaterOnStudy,
-    RaterResult,
-    RaterTables,
-)
-from salon.stats.result import Estimate
-from salon.study.nouns import Signature
+from salon.bench import ArenaBoard, ArenaPlace, ArenaSnapshot, RaterResult, RaterTables, RoutingCandidate, RoutingJob
+from salon.bench.arena import AdjustedBoard, ArenaCoverage, CovariateEffect, Duel, RaterKinds, RoutingTable, WinMatrix
+from salon.bench.rater_results import GeneratorAgreement, PanelCriterion, PanelStudy, RaterOnStudy
+from salon.stats import Estimate
+from salon.study import Signature
 
 CRITERIA = {"mood": "Mood", "type": "Type"}
 SIGNATURE = Signature(method="made", data="0" * 12)

@@ -8,11 +8,12 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from salon.bench import publish_snapshot
 from salon.bench.arena import BoardFit, weighted_job, win_matrix
-from salon.bench.snapshots import publish_snapshot, read_snapshots
+from salon.bench.snapshots import read_snapshots
 from salon.errors import BadFile
-from salon.stats.intervals import score_interval
-from salon.study.nouns import Noun
+from salon.stats import score_interval
+from salon.study import Noun
 
 
 class Small(Noun):

@@ -11,13 +11,9 @@ import pytest
 from scipy.special import expit
 from suite_example import CARD, SCORER, answers, asked, entered, logits
 
-from salon.bench.entry import EntryResult
+from salon.bench import EntryResult, Suite, entry_result, with_hashes
 from salon.bench.reference import make_reference
-from salon.bench.result import entry_result
-from salon.bench.suite import Suite
-from salon.bench.suite_folder import with_hashes
-from salon.stats.intervals import score_interval
-from salon.stats.uncertain_scores import win_chance
+from salon.stats import score_interval, win_chance
 
 PAGE = (Path(__file__).parents[2] / "docs/methods/axes.md").read_text(encoding="utf-8")
 PROSE = " ".join(PAGE.split())

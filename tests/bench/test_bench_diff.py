@@ -6,31 +6,20 @@ from dataclasses import replace
 
 import pytest
 
-from salon.bench.diff import BoardDiff, BoardSide, EntryDiff, board_diff
-from salon.bench.entry import (
-    AxisResult,
-    Coverage,
-    Entry,
-    EntryPicture,
-    EntryResult,
-    PictureResult,
-    PromptResult,
-    Retraction,
-)
+from salon.bench import BoardDiff, BoardSide, EntryResult, Suite, board_diff
+from salon.bench.diff import EntryDiff
+from salon.bench.entry import AxisResult, Coverage, Entry, EntryPicture, PictureResult, PromptResult, Retraction
 from salon.bench.suite import (
     PreferenceReference,
     PreferenceRule,
     Reference,
     ReferencePoint,
-    Suite,
     SuiteCard,
     SuitePrompt,
     Tag,
 )
-from salon.stats.result import Estimate
-from salon.study.answers import Point, Route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Prompt, Signature
+from salon.stats import Estimate
+from salon.study import Point, Prompt, Route, ScorerCard, Signature
 
 IDS = ("a", "b", "c", "d")
 

@@ -10,13 +10,22 @@ import pyarrow as pa
 import pytest
 from suite_example import picture, published, put_entry, small_suite, with_reference
 
-from salon.bench.board import new_board, open_board, read_answers, read_logits, retract, write_answers, write_logits
-from salon.bench.bundle import open_submission, pack
+from salon.bench import (
+    EntryTerms,
+    entry_result,
+    lock_suite,
+    new_board,
+    open_board,
+    open_submission,
+    pack,
+    read_logits,
+    retract,
+    save_suite,
+    verify,
+)
+from salon.bench.board import read_answers, write_answers, write_logits
 from salon.bench.entry import ANSWERS, LOGITS
-from salon.bench.result import entry_result
-from salon.bench.submission import EntryTerms
-from salon.bench.suite_folder import lock_suite, save_suite
-from salon.bench.verify import VerifyReport, verify
+from salon.bench.verification import VerifyReport
 from salon.errors import BadFile
 
 

@@ -8,27 +8,23 @@ import pyarrow as pa
 import pytest
 from suite_example import judged, published, put_entry, small_suite, with_reference
 
-from salon.bench.board import (
+from salon.bench import (
     Board,
-    check_new_name,
+    EntryResult,
     entry_folder,
+    entry_result,
     new_board,
     open_board,
     published_results,
-    read_answers,
-    read_entry,
     read_logits,
     read_published,
     read_result,
     restore,
     retract,
-    write_answers,
-    write_entry,
-    write_result,
 )
-from salon.bench.entry import ANSWERS, EntryResult
+from salon.bench.board import check_new_name, read_answers, read_entry, write_answers, write_entry, write_result
+from salon.bench.entry import ANSWERS
 from salon.bench.entry_files import table_hash
-from salon.bench.result import entry_result
 from salon.errors import BadFile, BadValue, UnknownReference
 
 

@@ -9,9 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from salon.bench.suite import Suite
-from salon.bench.suite_folder import builtin_suites, open_suite
-from salon.study.answers import Point, find_route
+from salon.bench import Suite, builtin_suites, open_suite
+from salon.study import Point, find_route
 
 PAGE = Path(__file__).parents[2] / "docs" / "methods" / "broad-suite.md"
 TEXT = "Words in pictures"

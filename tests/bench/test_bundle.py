@@ -12,10 +12,17 @@ from pathlib import Path
 import pytest
 from suite_example import picture, small_suite
 
-from salon.bench import bundle as bundle_module
-from salon.bench.board import Board, new_board, open_board
-from salon.bench.bundle import BundleZip, add_entry, open_submission, pack
-from salon.bench.submission import EntryTerms
+from salon.bench import (
+    Board,
+    EntryTerms,
+    add_entry,
+    bundle as bundle_module,
+    new_board,
+    open_board,
+    open_submission,
+    pack,
+)
+from salon.bench.bundle import BundleZip
 from salon.bench.suite_folder import hide
 from salon.errors import BadFile, BadValue, SalonError
 from salon.store import open_study

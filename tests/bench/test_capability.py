@@ -6,15 +6,14 @@ from itertools import product
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from suite_example import JUDGES, answers, asked, entered, logits, result
 
+from salon.bench import entry_result
 from salon.bench.axes import index_answers, settle_points
 from salon.bench.entry import ANSWERS, required_pictures
-from salon.bench.result import entry_result
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, TooFew, UnknownReference
-from salon.study.answers import Point, agreed
+from salon.study import Point, agreed
 
 WORDS = {"p": "pass", "f": "fail", "u": "unread", "-": None}
 

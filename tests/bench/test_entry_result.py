@@ -8,18 +8,15 @@ from dataclasses import replace
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 from scipy.stats import t as student
 from suite_example import answers, asked, entered, logits, result
 
-from salon.bench.entry import Entry, EntryResult
-from salon.bench.result import entry_result
-from salon.bench.suite import Suite
-from salon.stats.intervals import bootstrap_interval, score_interval
-from salon.stats.uncertain_scores import win_chance
-from salon.study.answers import Point
+from salon.bench import EntryResult, Suite, entry_result
+from salon.bench.entry import Entry
+from salon.stats import bootstrap_interval, score_interval, win_chance
+from salon.study import Point
 
 SAID = st.sampled_from(["pass", "pass", "pass", "fail", "unread", None])
 GIVEN = st.one_of(st.floats(-6, 6), st.none(), st.just("broken"))

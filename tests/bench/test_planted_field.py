@@ -14,12 +14,10 @@ import pytest
 from scipy.stats import kendalltau
 from suite_example import CARD, SCORER, answers, asked, entered, logits
 
-from salon.bench.entry import EntryResult
+from salon.bench import EntryResult, entry_result, standings, with_hashes
 from salon.bench.reference import make_reference
-from salon.bench.result import entry_result, standings
-from salon.bench.suite_folder import with_hashes
 from salon.generate.houses import HOUSES, expected_quality, poster_seed
-from salon.render.quality import WEIGHTS, true_quality
+from salon.render import WEIGHTS, true_quality
 
 PROMPTS, SLOPE, NOISE = 48, 4.0, 0.5
 CLEAN = "proof"

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from salon.bench.suite_folder import open_suite
+from salon.bench import open_suite
+from salon.generate import builtin_briefs
 from salon.generate.houses import HOUSES, poster_seed
-from salon.generate.prompts import builtin_briefs
-from salon.judge.measuring_judge import answer_from_layout
-from salon.judge.point_rules import read_rule
-from salon.render.brief_text import brief_prompt, read_brief
-from salon.render.draw import draw_poster
+from salon.judge import answer_from_layout, read_rule
+from salon.render import brief_prompt, draw_poster, read_brief
 
 
 @pytest.fixture(scope="module")

@@ -7,16 +7,15 @@ import math
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 from suite_example import CARD, SCORER, answers, asked, entered, logits, result, with_reference
 
+from salon.bench import entry_result
 from salon.bench.axes import integrated_chance
 from salon.bench.entry import LOGITS
-from salon.bench.result import entry_result
 from salon.bench.suite import PreferenceRule
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, DesignError, UnknownReference
 

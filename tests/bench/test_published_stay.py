@@ -12,31 +12,29 @@ from pathlib import Path
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from suite_example import SCORER, put_entry, small_suite, with_reference
 
-from salon.bench.board import (
+from salon.bench import (
     Board,
+    EntryResult,
     entry_folder,
+    entry_result,
     new_board,
     open_board,
     published_results,
-    read_answers,
-    read_entry,
     read_logits,
     read_published,
     restore,
     retract,
-    write_answers,
-    write_logits,
-    write_result,
+    standings,
+    verify,
 )
-from salon.bench.entry import ANSWERS, LOGITS, EntryResult
-from salon.bench.result import entry_result, standings
+from salon.bench.board import read_answers, read_entry, write_answers, write_logits, write_result
+from salon.bench.entry import ANSWERS, LOGITS
 from salon.bench.site.site_data import read_site_data
 from salon.bench.suite_folder import LOCK, read_suite
-from salon.bench.verify import VerifyReport, verify
+from salon.bench.verification import VerifyReport
 from salon.errors import BadFile
 
 KEPT = "kept"

@@ -7,16 +7,14 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 from suite_example import CARD, SCORER, answers, asked, entered, logits
 
+from salon.bench import Suite, entry_result, with_hashes
 from salon.bench.entry import Entry, Retraction
 from salon.bench.reference import make_reference
-from salon.bench.result import entry_result
-from salon.bench.suite import Reference, Suite
-from salon.bench.suite_folder import with_hashes
+from salon.bench.suite import Reference
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
 
 SCORERS = {"eps": ("likes", SCORER, CARD)}

@@ -16,12 +16,10 @@ from board_example import ASKED, make_board, make_suite
 from click.testing import CliRunner
 from snapshot_example import make_arena, make_raters
 
-from salon.bench.board import Board, entry_folder, open_board, read_result, retract
-from salon.bench.site import build_site
+from salon.bench import Board, build_site, entry_folder, open_board, publish_snapshot, read_result, retract
 from salon.bench.site.arena_pages import ArenaPages
 from salon.bench.site.frame import SiteHead, code_line, mark_code, opening_words
 from salon.bench.site.site_data import page_names, web_link
-from salon.bench.snapshots import publish_snapshot
 from salon.cli.bench_boards import site as command
 from salon.errors import BadFile
 from salon.report import disagreements

@@ -14,9 +14,7 @@ from board_example import make_board, make_suite
 from browser import FINE, OVERFLOW, UNTOUCHABLE, axe_violations, chromium, open_page, wait_in
 from snapshot_example import make_arena, make_raters
 
-from salon.bench.board import open_board, retract
-from salon.bench.site import build_site
-from salon.bench.snapshots import publish_snapshot
+from salon.bench import build_site, open_board, publish_snapshot, retract
 
 __all__ = ["chromium"]
 pytestmark = pytest.mark.browser

@@ -6,12 +6,11 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from suite_example import asked, result
 
-from salon.bench.entry import EntryResult
-from salon.bench.result import shared_covariance, standings
+from salon.bench import EntryResult, standings
+from salon.bench.result import shared_covariance
 from salon.errors import BadValue, DesignError, UnknownReference
 
 SUITE = asked(["look"] * 20, points=1, judges="a")

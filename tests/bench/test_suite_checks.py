@@ -7,11 +7,10 @@ from dataclasses import replace
 import pytest
 from suite_example import small_suite, with_reference
 
-from salon.bench.suite import PreferenceRule, Suite, SuitePrompt, Tag, check_suite, suite_faults
-from salon.bench.suite_folder import with_hashes
+from salon.bench import Suite, check_suite, with_hashes
+from salon.bench.suite import PreferenceRule, SuitePrompt, Tag, suite_faults
 from salon.errors import BadValue
-from salon.study.answers import Point, Route
-from salon.study.nouns import Prompt
+from salon.study import Point, Prompt, Route
 
 GOOD = small_suite()
 

@@ -8,8 +8,8 @@ import pytest
 from beside import Beside
 from suite_example import small_suite, with_reference
 
-from salon.bench import suite_folder
-from salon.bench.suite_folder import FILES, hide, lock_suite, open_suite, save_suite
+from salon.bench import lock_suite, open_suite, save_suite, suite_folder
+from salon.bench.suite_folder import FILES, hide
 from salon.errors import BadFile, BadValue, UnknownReference
 
 

@@ -8,11 +8,19 @@ from pathlib import Path
 import pytest
 from suite_example import small_suite, with_reference
 
-from salon.bench import suite_drafts
-from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
-from salon.bench.suite_folder import builtin_suites, lock_suite, open_suite
+from salon.bench import (
+    builtin_suites,
+    copy_suite,
+    example_suite,
+    hide_prompts,
+    lock_suite,
+    open_suite,
+    suite_drafts,
+    suite_from_prompts,
+    write_draft,
+)
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.study.nouns import Prompt
+from salon.study import Prompt
 
 
 def test_prompts_of_any_kind_become_a_suite_that_opens(tmp_path: Path) -> None:

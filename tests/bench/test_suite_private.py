@@ -13,15 +13,11 @@ import pytest
 import suite_example
 from PIL import Image
 
-from salon.bench.board import new_board, open_board, read_answers, read_entry, read_logits, write_answers, write_result
-from salon.bench.bundle import open_submission, pack
+from salon.bench import Suite, build_site, entry_result, new_board, open_board, open_submission, pack, read_logits
+from salon.bench.board import read_answers, read_entry, write_answers, write_result
 from salon.bench.entry import ANSWERS
-from salon.bench.result import entry_result
-from salon.bench.site import build_site
-from salon.bench.suite import Suite
 from salon.bench.suite_folder import hide
-from salon.study.answers import Point
-from salon.study.nouns import Prompt
+from salon.study import Point, Prompt
 
 TEXTS = (b"zanzibar", b"quokka", b"glow")
 """In the prompt, in a point, and in a judge's reason."""

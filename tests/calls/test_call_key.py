@@ -7,7 +7,7 @@ import hashlib
 import pytest
 from pydantic import ValidationError
 
-from salon.calls.call import Call, Upload, is_secret
+from salon.calls import Call, Upload, is_secret
 
 PLAIN = {"url": "https://host/v1/x", "body": {"prompt": "a cat", "n": 1}}
 

@@ -13,8 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from salon.calls.call import CallAnswer
-from salon.calls.store import CallStore
+from salon.calls import CallAnswer, CallStore
 from salon.errors import BadFile
 
 

@@ -11,7 +11,7 @@ from pathlib import Path
 
 from images_server import ImagesServer
 
-from salon.calls.store import CallStore
+from salon.calls import CallStore
 
 CALLS = 160
 RUN = """

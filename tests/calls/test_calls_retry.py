@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.calls.call import read_error
-from salon.calls.errors import NotServed, QuotaSpent, WrongKey
-from salon.calls.service import Limits
+from salon.calls import Limits, NotServed, read_error
+from salon.calls.errors import QuotaSpent, WrongKey
 from salon.calls.transport import RETRY_STATUSES, RetryableError, fatal_error, retry_after, retry_delay
 
 

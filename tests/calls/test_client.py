@@ -16,11 +16,9 @@ import pytest
 from images_server import KEY, ImagesServer
 from waiting import LONGEST, until
 
-from salon.calls.call import Call, CallAnswer, Refusal
-from salon.calls.client import Client
-from salon.calls.errors import BudgetSpent, Unreachable
-from salon.calls.service import Budget, Limits, Secret, Service
-from salon.calls.store import CallStore, StoreWriter
+from salon.calls import Budget, BudgetSpent, Call, CallAnswer, CallStore, Client, Limits, Refusal, Secret, Service
+from salon.calls.errors import Unreachable
+from salon.calls.store import StoreWriter
 from salon.calls.transport import ScriptedTransport
 from salon.errors import BadValue
 

@@ -7,7 +7,7 @@ from collections.abc import Coroutine
 
 from loops import awaited
 
-from salon.calls.service import Limits
+from salon.calls import Limits
 from salon.calls.transport import Pace
 
 

@@ -10,8 +10,7 @@ import numpy as np
 import pytest
 from loops import awaited
 
-from salon.calls.errors import BudgetSpent
-from salon.calls.service import Budget, CallOrder, Prices
+from salon.calls import Budget, BudgetSpent, CallOrder, Prices
 from salon.errors import BadFile, BadValue
 
 LIST = """

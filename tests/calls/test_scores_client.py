@@ -13,10 +13,9 @@ from loops import awaited
 from PIL import Image
 from scoring_server import Served, png, serving
 
+from salon.calls import Limits, ModelsAnswer, ScoresClient
 from salon.calls.errors import Unreachable, WrongKey
-from salon.calls.scores_client import TOKEN_VARIABLE, AsyncScoresClient, Below, ScoresClient, ScoresRefused
-from salon.calls.scores_schema import ModelsAnswer
-from salon.calls.service import Limits
+from salon.calls.scores_client import TOKEN_VARIABLE, AsyncScoresClient, Below, ScoresRefused
 from salon.calls.transport import ScriptedTransport
 from salon.errors import BadFile, BadValue
 

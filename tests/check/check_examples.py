@@ -10,16 +10,8 @@ import sys
 import numpy as np
 from check_figures import ceilings, criterion, estimate, flag, protocol, protocol_rater, rater_row, report
 
-from salon.check.results import (
-    AnchorFigures,
-    CheckReport,
-    CriterionFigures,
-    FactionFigures,
-    Interval,
-    RaterSummary,
-    Statistics,
-    TestFigures,
-)
+from salon.check import AnchorFigures, CheckReport, CriterionFigures, Interval, RaterSummary
+from salon.check.results import FactionFigures, Statistics, TestFigures
 
 HOSTILE = (
     "<script>window.pwned=1</script>",
@@ -232,6 +224,6 @@ def _raters(cohort: str) -> tuple[str, ...]:
 
 
 if __name__ == "__main__":
-    from salon.check.report import check_page
+    from salon.check import check_page
 
     check_page(EXAMPLES[sys.argv[1]]()).write(sys.argv[2])

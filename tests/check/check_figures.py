@@ -9,26 +9,20 @@ from functools import cache
 
 import numpy as np
 
+from salon.check import CeilingFigures, CheckReport, CriterionFigures, Interval, RaterSummary
 from salon.check.results import (
-    CeilingFigures,
-    CheckReport,
-    CriterionFigures,
     FactionFigures,
     FlagFigures,
-    Interval,
     NullFigures,
     ProtocolFigures,
     ProtocolRater,
     ProtocolRow,
     RaterAgreement,
-    RaterSummary,
     ShapeFigures,
     Statistics,
     TestFigures,
 )
-from salon.stats.nulls import Null, exact_null, monte_carlo_null
-from salon.stats.result import Estimate
-from salon.stats.signal import cells_votes, votes_rankings
+from salon.stats import Estimate, Null, cells_votes, exact_null, monte_carlo_null, votes_rankings
 from salon.study import Signature
 
 

@@ -10,10 +10,10 @@ import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.anchor import AnchorReport, AnchorSettings, anchor
+from salon.check import AnchorReport, AnchorSettings, anchor
 from salon.errors import TooFew, UnknownReference
-from salon.stats.signal import cycles, kendall_t, p_max, votes_rankings
-from salon.store.formats import read_study, recognize
+from salon.stats import cycles, kendall_t, p_max, votes_rankings
+from salon.store import read_study, recognize
 from salon.study import Criterion, Item, Ranking, Rater, Study
 
 RNG = np.random.default_rng

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 from scipy import sparse
 
-from salon.check.check import check_study
+from salon.check import CheckSettings, check_study
 from salon.check.criterion import sample_items
-from salon.check.results import CheckSettings
 from salon.stats.agreement_tests import flip_cumulants
 from salon.study import Criterion, Item, Rater, Rating, Study
 

@@ -13,10 +13,8 @@ from drawn_studies import Drawn, names, random_ranks, shared_ranks
 from hypothesis import HealthCheck, given, settings
 from studies import studies
 
-from salon.check.check import check_study
-from salon.check.report import check_page
-from salon.check.results import AnchorFigures, CheckReport, CheckSettings
-from salon.collect.simulate.studies import taste_like_study, taste_like_truth
+from salon.check import AnchorFigures, CheckReport, CheckSettings, check_page, check_study
+from salon.collect import taste_like_study, taste_like_truth
 from salon.errors import TooFew
 from salon.report import disagreements
 from salon.study import Checklist, Comparison, Criterion, Design, Item, Prompt, Ranking, Rater, Scale, Study

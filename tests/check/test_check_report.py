@@ -11,11 +11,11 @@ import pytest
 from browser import OVERFLOW, OVERLAPS, SEEN, open_page, page_faults
 from page_words import Page, numbers_of
 
-from salon.check.report import SIMULATED, check_page
+from salon.check import check_page
+from salon.check.report import SIMULATED
 from salon.check.report_signal import with_distinct_names
-from salon.report import disagreements
+from salon.report import brief, disagreements, without_shared_start
 from salon.report.values import numbers_in
-from salon.report.words import brief, without_shared_start
 
 NAMES = sorted(examples.EXAMPLES)
 

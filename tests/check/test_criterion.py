@@ -10,13 +10,11 @@ import pytest
 from drawn_studies import Drawn, answers_of, names, random_ranks, shared_ranks
 from scipy import stats
 
+from salon.check import CheckSettings, CriterionFigures
 from salon.check.criterion import CriterionCheck, _tie_control, check_criterion, criterion_power
-from salon.check.results import CheckSettings, CriterionFigures
+from salon.stats import ceilings, vote_test, votes_rankings
 from salon.stats.agreement import kendall_w
-from salon.stats.agreement_tests import vote_test
-from salon.stats.ceilings import ceilings
-from salon.stats.signal import votes_rankings
-from salon.store.nulls import null_for
+from salon.store import null_for
 from salon.study import Checklist, Comparison, Criterion, Item, Ranking, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng

@@ -9,13 +9,11 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn
 
-from salon.check.anchor import AnchorSettings, anchor
-from salon.check.check import FLAGS_NOT_RANKED, check_study, flag_figures
-from salon.check.report import check_page
-from salon.check.results import CheckSettings
+from salon.check import FLAGS_NOT_RANKED, AnchorSettings, CheckSettings, anchor, check_page, check_study
+from salon.check.check import flag_figures
 from salon.errors import BadValue
 from salon.study import Cohort, Criterion, Item, Rater, Rating, Scale, Study
-from salon.train.distill_label_settings import DistillLabelSettings
+from salon.train import DistillLabelSettings
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=500)

@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, random_ranks, shared_ranks
 
-from salon.check.check import check_study
-from salon.check.results import CheckSettings
+from salon.check import CheckSettings, check_study
+from salon.evaluate import ReportSettings
 from salon.evaluate.judges import check_people
-from salon.evaluate.results import ReportSettings
 
 
 @pytest.mark.parametrize("noise", [1.0, 4.0, None])

@@ -9,10 +9,10 @@ import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
 from scipy import stats
 
+from salon.check import CheckSettings
 from salon.check.raters import MOST_MATRIX_RATERS, _panels, faction_figures, rater_figures
-from salon.check.results import CheckSettings
 from salon.check.signal import RankedGroups, answers_rankings, ranked_groups
-from salon.stats.factions import faction_test
+from salon.stats import faction_test
 from salon.study import Study
 
 RNG = np.random.default_rng

@@ -6,12 +6,10 @@ import numpy as np
 import pytest
 from pydantic import ValidationError
 
-from salon.check.plan import PlanReport, PlanSettings, plan
+from salon.check import PlanReport, PlanSettings, plan
 from salon.errors import InputError
-from salon.stats import power
-from salon.stats.power import power_signal
-from salon.stats.simulate import RankingLaw, expected_tau, fit_tau
-from salon.store.nulls import null_for
+from salon.stats import RankingLaw, expected_tau, fit_tau, power, power_signal
+from salon.store import null_for
 
 SMALL = PlanSettings(prompts=40, tau=0.1, sims=200)
 

@@ -8,11 +8,10 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, names
 
+from salon.check import CheckSettings
 from salon.check.protocols import DRAWN_GROUPS, ProtocolComparison, protocol_figures
-from salon.check.results import CheckSettings
-from salon.stats import agreement, stability
+from salon.stats import Estimate, agreement, stability
 from salon.stats.agreement import kendall_w
-from salon.stats.result import Estimate
 from salon.study import Criterion, Item, Rater, Scale, Study
 
 RNG = np.random.default_rng

@@ -8,9 +8,8 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, names, random_ranks, shared_ranks
 
-from salon.check.check import check_study
+from salon.check import CheckSettings, RaterSummary, check_study
 from salon.check.raters import FEW_JUDGMENTS, MOST_ROWS, rater_rows
-from salon.check.results import CheckSettings, RaterSummary
 from salon.study import Comparison, Criterion, Ranking, Rater, Rating, Scale, Study
 
 RNG = np.random.default_rng

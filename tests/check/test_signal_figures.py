@@ -9,11 +9,10 @@ import pytest
 from drawn_studies import answers_of, random_ranks, shared_ranks
 from scipy import stats
 
-from salon.check.results import CheckSettings
-from salon.check.signal import STATISTICS, CompleteAnswers, Signal, criterion_signal
-from salon.stats.nulls import monte_carlo_null
-from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test
-from salon.store.nulls import null_for
+from salon.check import STATISTICS, CheckSettings
+from salon.check.signal import CompleteAnswers, Signal, criterion_signal
+from salon.stats import cycle_test, holm, monte_carlo_null, pmax_test, t_test
+from salon.store import null_for
 
 RNG = np.random.default_rng
 SETTINGS = CheckSettings(draws=4000)

@@ -6,15 +6,9 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, names
 
-from salon.check.plan import (
-    SimulatedBudgetSettings,
-    ThinReport,
-    ThinSettings,
-    simulated_budget,
-    thin_study,
-)
+from salon.check import SimulatedBudgetSettings, ThinReport, ThinSettings, simulated_budget, thin_study
 from salon.errors import BadValue, TooFew
-from salon.stats.budget import comparison_budget, thin_comparisons
+from salon.stats import comparison_budget, thin_comparisons
 from salon.study import Study
 
 SETTINGS = ThinSettings(fraction=(0.3, 1.0), repeats=4)

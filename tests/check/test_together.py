@@ -6,9 +6,7 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
 
-from salon.check.check import check_study
-from salon.check.report import check_page
-from salon.check.results import CheckSettings
+from salon.check import CheckSettings, check_page, check_study
 from salon.report import disagreements
 from salon.study import Study
 

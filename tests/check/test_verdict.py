@@ -6,18 +6,10 @@ import numpy as np
 import pytest
 from statsmodels.stats.multitest import multipletests
 
+from salon.check import CheckSettings, CriterionFigures, Interval
 from salon.check.check import CriterionVerdict, adjust_p_values, judge_criterion
-from salon.check.results import (
-    ANSWERS,
-    CheckSettings,
-    CriterionFigures,
-    FactionFigures,
-    Interval,
-    NullFigures,
-    Statistics,
-    TestFigures,
-)
-from salon.stats.result import Estimate
+from salon.check.results import ANSWERS, FactionFigures, NullFigures, Statistics, TestFigures
+from salon.stats import Estimate
 
 SETTINGS = CheckSettings()
 

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from salon.store.folder import open_study
+from salon.store import open_study
 
 VOTES = "left,right,winner,worker,prompt\n"
 RANKS = "rater,prompt,item,rank\n"

@@ -57,7 +57,7 @@ NEEDS = {
     "simulate -o posters --preset taste-drawn": "generate",
     "serve first": "serve",
     "status first": "serve",
-    "serve-scores -s palette": "models",
+    "serve-scores -s palette": "serve",
     "train heads first -o model": "train",
     "select explain poster.png -s palette": "models",
 }

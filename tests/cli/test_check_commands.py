@@ -11,13 +11,12 @@ import pytest
 from drawn_studies import Drawn, random_ranks, shared_ranks
 from ran_salon import Salon
 
-from salon.check.plan import PlanReport
-from salon.check.results import ANSWERS, CheckReport
+from salon.check import CheckReport, PlanReport
+from salon.check.results import ANSWERS
 from salon.cli.check_report import print_plan
-from salon.report import disagreements
-from salon.report.numbers import estimate
+from salon.report import disagreements, estimate
 from salon.stats import power
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.study import Checklist, Criterion, Design, Item, Prompt, Ranking, Rater, Rating, Study
 
 RNG = np.random.default_rng

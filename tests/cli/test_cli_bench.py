@@ -16,9 +16,9 @@ from loaded import start_salon
 from tiny_bench import tiny_suite
 from waiting import until
 
-from salon.bench.board import entry_folder, open_board, read_answers, read_published, read_result
-from salon.bench.suite_folder import save_suite
-from salon.cli.bench_boards import _prompts
+from salon.bench import entry_folder, open_board, read_published, read_result, save_suite
+from salon.bench.board import read_answers
+from salon.cli.bench_boards import prompts_by_axis
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"
 LINES = (
@@ -224,7 +224,7 @@ def test_misuse_says_what_is_needed(
 
 def test_standings_say_how_many_prompts_each_axis_rests_on() -> None:
     titles = {"capability": "Capability", "eps": "EPS", "overall": "Overall"}
-    assert _prompts({"capability": 192, "eps": 165, "overall": 165}, titles) == (
+    assert prompts_by_axis({"capability": 192, "eps": 165, "overall": 165}, titles) == (
         "prompts: Capability 192, EPS 165, Overall 165"
     )
-    assert _prompts({"capability": 12, "overall": 12}, titles) == "12 prompts"
+    assert prompts_by_axis({"capability": 12, "overall": 12}, titles) == "12 prompts"

@@ -9,8 +9,7 @@ import pytest
 import ran_salon
 from suite_example import published, put_entry, small_suite
 
-from salon.bench.board import new_board
-from salon.bench.suite_folder import open_suite, save_suite
+from salon.bench import new_board, open_suite, save_suite
 
 
 @pytest.fixture

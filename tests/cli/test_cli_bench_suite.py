@@ -8,8 +8,7 @@ import pytest
 import ran_salon
 from suite_example import CARD, SCORER, judged, picture, published, small_suite
 
-from salon.bench.board import new_board, open_board
-from salon.bench.suite_folder import open_suite, save_suite
+from salon.bench import new_board, open_board, open_suite, save_suite
 
 
 def salon(capsys, *arguments):

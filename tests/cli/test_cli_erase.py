@@ -6,10 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from salon.collect.studio.setup import open_studio
-from salon.store.atomic_files import held
-from salon.store.database import open_database
-from salon.store.folder import open_study, table_files
+from salon.collect import open_studio
+from salon.store import held, open_database, open_study, table_files
 
 VOTES = """left,right,winner,worker,prompt
 fox,owl,left,Annabel Q,p1

@@ -12,12 +12,10 @@ from PIL import Image
 from ran_salon import salon
 from scipy.special import expit
 
-from salon.models import preference_model
-from salon.models.encoders import EncoderPart
-from salon.store.folder import open_study, save_study
+from salon.models import EncoderPart, preference_model
+from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
-from salon.train import train_heads as training
-from salon.train.settings import HeadSettings
+from salon.train import HeadSettings, train_heads as training
 
 PROMPTS, ITEMS, RATERS = 40, 3, 3
 QUICK = ("--draws", "100")
@@ -103,12 +101,12 @@ def report_of(capsys, *arguments):
 
 def test_models_on_their_test_split(capsys, place):
     found = report_of(capsys, place / "anti", place / "pair", place / "study", "--also", place / "other")
-    study, other = found["studies"]
+    study, (other,) = found, found["also"]
     assert (study["split"], other["split"]) == ("test", "all")
     assert 0 < study["prompts"] < PROMPTS / 2
-    named = {one["name"]: one for one in study["contestants"]}
-    assert named["anti"]["overall"]["accuracy"]["value"] > 0.65
-    assert named["anti"]["overall"]["ceilings"]["next_rater"]["value"] > 0.5
+    named = {one["name"]: one for one in study["judges"]}
+    assert named["anti"]["pooled"]["accuracy"]["value"] > 0.65
+    assert named["anti"]["pooled"]["ceilings"]["next_rater"]["value"] > 0.5
     assert named["anti"]["order_flips"] is None
     assert named["pair"]["order_flips"]["value"] < 0.5
     assert {part["criterion"] for part in named["anti"]["criteria"]} == {"red", "blue"}
@@ -124,7 +122,7 @@ def test_what_was_trained_on_is_refused(capsys, place):
     assert "--allow-leak" in printed.err
     found = report_of(capsys, place / "anti", place / "study", "--split", "train", "--allow-leak")
     assert found["leaking"]
-    leak = found["studies"][0]["contestants"][0]["leak"]
+    leak = found["judges"][0]["leak"]
     assert leak["pictures"] > 0
     assert leak["texts"] > 0
 
@@ -133,7 +131,7 @@ def test_a_near_copy_elsewhere_is_a_leak(capsys, place, tmp_path):
     """Another study, in which one picture is a training picture saved again."""
     shutil.copytree(place / "other", tmp_path / "copied")
     guarded = report_of(capsys, place / "anti", place / "study", "--split", "train", "--allow-leak")
-    first = guarded["studies"][0]["contestants"][0]["leak"]["words"].split("(")[1].split(",")[0].strip(")")
+    first = guarded["judges"][0]["leak"]["words"].split("(")[1].split(",")[0].strip(")")
     again = Image.open(place / "study" / "images" / f"{first}.png").point(lambda value: value * 0.95)
     again.save(tmp_path / "copied" / "images" / "s1p0-0.png")
     code, printed = salon(capsys, "evaluate", place / "anti", tmp_path / "copied", *QUICK)
@@ -150,7 +148,7 @@ def test_a_grown_study_keeps_its_split(capsys, place, tmp_path):
     tables["comparisons"] = [*study.nouns("comparisons"), *more]
     tables["raters"] = [*study.nouns("raters"), Rater(id="new")]
     save_study(Study.build("renamed", study.criteria, tables=tables), tmp_path / "grown", overwrite=True)
-    (found,) = report_of(capsys, place / "anti", tmp_path / "grown")["studies"]
+    found = report_of(capsys, place / "anti", tmp_path / "grown")
     assert (found["split"], found["votes"]) == ("test", found["pairs"] * 4)
 
 
@@ -162,25 +160,25 @@ def test_scorers_stand_beside_models(capsys, place, tmp_path):
     ]
     table.write_text("\n".join(["item,value", *rows]))
     found = report_of(capsys, place / "anti", place / "study", "--scorer", f"table:{table}")
-    kinds = {one["kind"]: one for one in found["studies"][0]["contestants"]}
+    kinds = {one["kind"]: one for one in found["judges"]}
     scorer = kinds["scorer"]
-    assert scorer["overall"]["pairs"] == kinds["heads"]["overall"]["pairs"]
-    reached = {part["criterion"]: part["reached"]["accuracy"]["value"] for part in scorer["criteria"]}
+    assert scorer["pooled"]["pairs"] == kinds["heads"]["pooled"]["pairs"]
+    reached = {part["criterion"]: part["figures"]["accuracy"]["value"] for part in scorer["criteria"]}
     assert reached["red"] > 0.7
-    (test,) = found["studies"][0]["comparisons"]
-    assert test["pairs"] == scorer["overall"]["pairs"]
+    (test,) = found["comparisons"]
+    assert test["pairs"] == scorer["pooled"]["pairs"]
     alone = report_of(capsys, place / "study", "--scorer", f"table:{table}")
-    assert alone["studies"][0]["split"] == "all"
+    assert alone["split"] == "all"
 
 
 def test_page_and_terminal(capsys, place, tmp_path):
     html = tmp_path / "report.html"
     code, printed = salon(capsys, "evaluate", place / "anti", place / "pair", place / "study", "--html", html, *QUICK)
     assert code == 0
-    assert "next rater" in printed.out
-    assert "Differences on the same pairs" in printed.out
+    assert "Next rater" in printed.out
+    assert "Differences of accuracy on the same pairs" in printed.out
     assert "evaluate|data:" in printed.out
-    assert "What are these models worth?" in html.read_text()
+    assert "How reliable are these models?" in html.read_text()
 
 
 def test_the_learning_curve_ends_at_the_model_itself(capsys, place):
@@ -188,11 +186,11 @@ def test_the_learning_curve_ends_at_the_model_itself(capsys, place):
         capsys, place / "anti", place / "study", "--learning-curve", "--curve-shares", "0.5", "--curve-shares", "1.0",
         "--curve-seeds", "1",
     )  # fmt: skip
-    (model,) = found["studies"][0]["contestants"]
+    (model,) = found["judges"]
     half, whole = found["learning_curve"]["points"]
-    assert whole["accuracy"]["value"] == model["overall"]["accuracy"]["value"]
+    assert whole["accuracy"]["value"] == model["pooled"]["accuracy"]["value"]
     assert half["pairs"] * 2 == pytest.approx(whole["pairs"], abs=6)
-    assert found["learning_curve"]["ceiling"] == model["overall"]["ceilings"]
+    assert found["learning_curve"]["ceiling"] == model["pooled"]["ceilings"]
 
 
 def test_refusals(capsys, place, tmp_path):

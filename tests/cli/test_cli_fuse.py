@@ -11,7 +11,7 @@ import pytest
 from drawn_studies import Drawn, names, shared_ranks
 from ran_salon import salon
 
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.study import Item, Prompt, Rater, Study
 
 

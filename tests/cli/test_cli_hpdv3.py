@@ -15,9 +15,8 @@ from PIL import Image
 from ran_salon import exit_code
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.folder import open_study
-from salon.store.formats import Columns, ImportOptions, ImportResult, Policies, import_files
-from salon.store.formats.training_pairs import TrainingPairSettings, write_pairs
+from salon.store import Columns, ImportOptions, Policies, TrainingPairSettings, import_files, open_study, write_pairs
+from salon.store.formats import ImportResult
 
 PAIR = {"prompt": "an elk", "path1": "images/a.png", "path2": "images/b.png"}
 

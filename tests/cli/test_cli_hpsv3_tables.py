@@ -15,17 +15,12 @@ from PIL import Image
 from ran_salon import Salon
 from scipy import stats
 
-from salon.bench import rewards
-from salon.bench.rater_tables import RaterTables
-from salon.bench.rewards import RewardTables
-from salon.bench.rewards_report import reward_page
-from salon.bench.site.raters_page import raters_report
+from salon.bench import RaterTables, RewardTables, raters_report, reward_page, rewards
 from salon.cli import bench_arena
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.report import disagreements
 from salon.store.formats.hpdv3_benchmark import CATEGORIES
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.study import ScorerCard, Signature
 
 MODELS = ("kolors", "flux", "playground", "infinity", "cogview4", "pixart", "gemini", "sdxl", "hunyuan", "sd3", "sd2")
 TWELVE = sorted(CATEGORIES - {"architechture"})

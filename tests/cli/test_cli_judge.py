@@ -15,8 +15,7 @@ from loaded import start_salon
 from ran_salon import salon
 from waiting import until
 
-from salon.judge.folder import read_verdicts
-from salon.judge.openai_chat import OpenAIChat
+from salon.judge import OpenAIChat, read_verdicts
 from salon.store import open_study
 
 PRICES = "[models.tiny-1]\ninput = 10.0\noutput = 100.0\nimage_tokens = 100\n"

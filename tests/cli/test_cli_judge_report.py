@@ -13,10 +13,8 @@ from drawn_studies import Drawn, shared_ranks
 from ran_salon import salon
 
 from salon.cli import main
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.store.folder import save_study
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.store import save_study
 from salon.study import Comparison, Item, Prompt, Rater, Rating, Study, builtin_criteria
 
 QUICK = ("--draws", "100", "--deals", "99", "--no-check")
@@ -43,7 +41,7 @@ def test_the_table_says_what_the_numbers_rest_on(folder, capsys):
     code, said = salon(capsys, "judge", "report", folder, *QUICK)
     assert code == 0
     assert said.out.index("keen") < said.out.index("dull")
-    for words in ("ties counted", "next rater", "without a majority", "judge-report|data:"):
+    for words in ("Ties counted", "Next rater", "without a majority", "judge-report|data:"):
         assert words in said.out
 
 
@@ -52,7 +50,7 @@ def test_json_and_page_are_one_report(folder, capsys, tmp_path):
     code, said = salon(capsys, "judge", "report", folder, *QUICK, "--html", page, "--json")
     made = json.loads(said.out)
     assert code == 0
-    assert [one["judge"] for one in made["judges"]] == ["keen", "dull"]
+    assert [one["name"] for one in made["judges"]] == ["keen", "dull"]
     assert made["judges"][0]["macro"]["accuracy"]["value"] > 0.8
     assert repr(made["judges"][0]["macro"]["accuracy"]["low"]) in page.read_text()
 
@@ -70,7 +68,7 @@ def test_scores_stand_beside_judges(folder, capsys, tmp_path):
     table = tmp_path / "own.csv"
     table.write_text("item,value\n" + "".join(f"q{q}.{i},{i}\n" for q in range(10) for i in range(4)))
     _, said = salon(capsys, "judge", "report", folder, *QUICK, "--scores", table, "--json")
-    made = {one["judge"]: one for one in json.loads(said.out)["judges"]}
+    made = {one["name"]: one for one in json.loads(said.out)["judges"]}
     assert made["own"]["kind"] == "scorer"
     assert made["own"]["macro"]["position_bias"] is None
 
@@ -115,7 +113,7 @@ def test_the_judges_of_genai_bench(salon_data, capsys):
     side = {"leftvote": "[[A>B]]", "rightvote": "[[B>A]]"}
     right = sum(row["llava"] == side[row["human_vote"]] for row in decided)
     code, said = salon(capsys, "judge", "report", path, *QUICK, "--json")
-    made = {one["judge"]: one for one in json.loads(said.out)["judges"]}
+    made = {one["name"]: one for one in json.loads(said.out)["judges"]}
     assert code == 0
     assert len(set(made) - {"random"}) == 14
     llava = made["llava"]
@@ -153,5 +151,5 @@ def test_a_judge_that_was_asked_for_flags_is_held_against_people(tmp_path, capsy
     judge_study(study, tmp_path / "study", judge, settings, looks=False)
     code, said = salon(capsys, "judge", "report", tmp_path / "study", *QUICK)
     assert code == 0
-    table = said.out.split("Flags of judges")[1]
-    assert re.search(r"watchful +Hallucination +– +\d\.\d+ .*16\n", table)
+    table = said.out.split("Judges that were asked for flags")[1]
+    assert re.search(r"watchful +Hallucination +\d\.\d+ .*16 +0\n", table)

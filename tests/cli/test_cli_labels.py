@@ -11,7 +11,7 @@ import pyarrow.json
 import pyarrow.parquet as pq
 import pytest
 
-from salon.fuse.splits import check_splits
+from salon.fuse import check_splits
 
 
 def test_rankings_become_labels(salon) -> None:

@@ -10,7 +10,7 @@ from PIL import Image
 
 from salon.cli.score import score
 from salon.errors import BadValue
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.study import Criterion, Item, Study
 
 

@@ -12,8 +12,7 @@ from PIL import Image
 
 from salon.cli.score import score
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.judge import picture_scores as scoring
-from salon.judge.picture_scores import open_pictures
+from salon.judge import open_pictures, picture_scores as scoring
 
 RNG = np.random.default_rng(5)
 

@@ -15,7 +15,7 @@ from browser import chromium, page_faults
 from PIL import Image
 
 from salon.cli import select_decisions as select_route
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 
 __all__ = ["chromium"]

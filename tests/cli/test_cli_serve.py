@@ -23,13 +23,11 @@ from PIL import Image
 from salon.cli.check import check
 from salon.cli.studio import backup, invite, restore, serve, status
 from salon.cli.study import export
-from salon.collect.questions import Given
+from salon.collect import Given, open_studio
 from salon.collect.settings import read_settings
-from salon.collect.studio.setup import default_settings, open_studio
+from salon.collect.studio.setup import default_settings
 from salon.errors import BadFile, BadValue, DesignError, SalonError
-from salon.store import folder as study_folder
-from salon.store import save_study
-from salon.store.database import open_database
+from salon.store import folder as study_folder, open_database, save_study
 from salon.study import Criterion, Item, Prompt, Scale, Study, builtin_criterion
 
 OVERALL = Criterion(id="overall", scale=Scale(low=1, high=5, step=1))

@@ -13,7 +13,7 @@ from click.testing import CliRunner
 from red_study import Colors, study_in
 
 from salon.cli.train import train
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.train import train_heads as training
 
 SMALL = [

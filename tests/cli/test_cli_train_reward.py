@@ -14,15 +14,13 @@ from reward_example import INSTRUCTION, red_pairs, tiny
 
 from salon.cli.train import train
 from salon.errors import BadFile, BadValue, DesignError
-from salon.evaluate.leaks import load_guard, text_key
-from salon.models.preference_model import load_model
-from salon.store.folder import save_study
-from salon.store.near_pictures import picture_key
-from salon.store.pictures import read_picture
+from salon.evaluate import load_guard, text_key
+from salon.models import load_model
+from salon.store import picture_key, read_picture, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Study
+from salon.train import RewardSettings
 from salon.train.reward_data import PairFile, pair_rows
 from salon.train.run_folder import RunFolder, hold_run, read_log
-from salon.train.settings import RewardSettings
 
 SMALL = ["--steps", 2, "--batch", 4, "--at-once", 4, "--lr", 1e-3, "--pixels", 256, "--dropout", 0, "--save-every", 1]
 

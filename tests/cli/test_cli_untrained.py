@@ -23,18 +23,20 @@ from PIL import Image
 from ran_salon import exit_code
 from scipy import stats
 
-from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
-from salon.evaluate.score_page import score_evaluation_page
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.judge.model_scorers import OnePass, RaterSettings, expand_raters, split_rater
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings, read_scores
-from salon.models.cards import ROLES, ModelCriterion, OnePassCard, picture_chat, write_one_pass_card
-from salon.models.vlm import LoadedVlm
-from salon.models.weights import fingerprint
+from salon.evaluate import (
+    Evaluation,
+    LeakGuard,
+    ScoreEvaluationSettings,
+    ScoreQuestion,
+    evaluate_scores,
+    evaluation_page,
+    picture_keys,
+    save_guard,
+)
+from salon.judge import OnePass, RaterSettings, ScoreSettings, expand_raters, make_scorer, read_scores, split_rater
+from salon.models import ROLES, LoadedVlm, ModelCriterion, OnePassCard, fingerprint, picture_chat, write_one_pass_card
 from salon.report import disagreements
-from salon.store.folder import open_study, save_study
+from salon.store import open_study, save_study
 from salon.study import Comparison, Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
 
 CRITERIA = tuple(Criterion(id=id, question="Better?", scale=Scale(low=1, high=9)) for id in ("q", "r"))
@@ -203,7 +205,7 @@ def endpoint(server: ChatServer) -> str:
 
 
 @pytest.fixture(scope="module")
-def report(home: Home) -> ScoreEvaluation:
+def report(home: Home) -> Evaluation:
     terms = RaterSettings(role="Rate.", think=False, max_tokens=40, pixels=1024)
     asked = ScoreQuestion([f"onepass:{home.base}"], [home.trained], against=["ratings", "medians"], rater=terms)
     return evaluate_scores(home.study, asked, ScoreEvaluationSettings(draws=120), device="cpu")
@@ -224,7 +226,7 @@ def values_of(home: Home, folder: Path) -> np.ndarray:
 # -- in a folder, beside a trained one -------------------------------------------------------------------------------
 
 
-def test_base_and_trained_stand_side_by_side(home: Home, report: ScoreEvaluation) -> None:
+def test_base_and_trained_stand_side_by_side(home: Home, report: Evaluation) -> None:
     trained, base = report.targets[0].scorers
     assert (trained.name, trained.group, trained.labels) == ("distilled", "trained", "bridge, flowers")
     assert (base.name, base.group, base.labels) == ("tiny-vl", "base", "")
@@ -253,7 +255,7 @@ def test_base_and_trained_stand_side_by_side(home: Home, report: ScoreEvaluation
     ]  # fmt: skip
 
 
-def test_the_difference_to_the_base_is_paired(report: ScoreEvaluation) -> None:
+def test_the_difference_to_the_base_is_paired(report: Evaluation) -> None:
     trained, base = report.targets[0].scorers
     (less,) = report.targets[0].over_base
     assert (less.scorer, less.base) == ("distilled", "tiny-vl")
@@ -300,8 +302,8 @@ def test_a_trained_scorer_keeps_its_role(home: Home) -> None:
     assert one.score([item], [None]) == two.score([item], [None]) != [None]
 
 
-def test_the_page_says_what_the_json_says(report: ScoreEvaluation) -> None:
-    page = score_evaluation_page(report).html()
+def test_the_page_says_what_the_json_says(report: Evaluation) -> None:
+    page = evaluation_page(report).html()
     assert not disagreements(page, report.model_dump(mode="json"))
     assert "distilled - tiny-vl" in page
     for path in ("srcc", "categories.1.plcc", "criteria.0.srcc"):
@@ -311,7 +313,7 @@ def test_the_page_says_what_the_json_says(report: ScoreEvaluation) -> None:
 # -- the paper's tables ----------------------------------------------------------------------------------------------
 
 
-def test_tables_have_the_shape_of_the_papers(home: Home, report: ScoreEvaluation, tmp_path: Path, salon: Salon) -> None:
+def test_tables_have_the_shape_of_the_papers(home: Home, report: Evaluation, tmp_path: Path, salon: Salon) -> None:
     command = ["distill", "evaluate", str(home.study), "-s", f"onepass:{home.base}", "--model", str(home.trained)]
     command += [*QUICK, "--against", "medians"]
     file = tmp_path / "table.csv"
@@ -344,9 +346,7 @@ def test_tables_have_the_shape_of_the_papers(home: Home, report: ScoreEvaluation
 
 
 @pytest.mark.parametrize("kind", ["scale", "criterion"])
-def test_tables_as_markdown_and_latex(
-    home: Home, report: ScoreEvaluation, tmp_path: Path, kind: str, salon: Salon
-) -> None:
+def test_tables_as_markdown_and_latex(home: Home, report: Evaluation, tmp_path: Path, kind: str, salon: Salon) -> None:
     command = ["distill", "evaluate", str(home.study), "-s", f"onepass:{home.base}", "--model", str(home.trained)]
     command += [*QUICK, "--against", "medians", "--table", kind]
     for ending in (".md", ".tex"):
@@ -467,14 +467,14 @@ def test_salon_evaluate_takes_folders_and_endpoints(
     assert ran.exit_code == 0, ran
     assert "tiny-1: 16 calls, 0 answered already, cost not known" in ran.stderr
     report = json.loads(ran.stdout)
-    found = {one["name"]: one for one in report["studies"][0]["contestants"]}
+    found = {one["name"]: one for one in report["judges"]}
     assert {name: one["kind"] for name, one in found.items()} == {
         "tiny-vl": "untrained", "distilled": "one-pass", "tiny-1": "untrained",
     }  # fmt: skip
-    reached = found["distilled"]["overall"]["accuracy"]["value"]
+    reached = found["distilled"]["pooled"]["accuracy"]["value"]
     assert reached == pytest.approx(accuracy(values_of(home, home.trained)))
     assert reached > 0.7
-    equal = found["tiny-vl"]["overall"]["accuracy"]["value"]
+    equal = found["tiny-vl"]["pooled"]["accuracy"]["value"]
     assert equal == pytest.approx(accuracy(values_of(home, home.base))) == 0.5
     assert found["distilled"]["leak"]["guarded"]
     assert len(server.questions) == len(ITEMS)

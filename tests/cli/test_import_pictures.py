@@ -12,7 +12,7 @@ from PIL import Image
 from ran_salon import salon
 
 from salon.errors import BadFile, BadValue
-from salon.generate.import_pictures import read_layout
+from salon.generate import read_layout
 from salon.store import open_study
 
 MADE = ("flux", "sdxl", "mj v6")

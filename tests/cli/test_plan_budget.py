@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 from ran_salon import exit_code as salon
 
-from salon.check.plan import BudgetReport, ThinReport
-from salon.collect.simulate.ppaint_like import ppaint_like_study
+from salon.check import BudgetReport, ThinReport
+from salon.collect import ppaint_like_study
 from salon.store import save_study
 
 OVERALL = "ppaint/overall"

@@ -10,8 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from salon.store.folder import open_study
-from salon.store.formats import KINDS
+from salon.store import KINDS, open_study
 
 ROOT = Path(__file__).parent.parent.parent
 VOTES = """left,right,winner,worker,prompt

@@ -5,19 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
+from salon.collect import Given, NoMoreQuestions, RaterQuestion, Rest, StudioSettings
 from salon.collect.agreement import PairAnswerRow, ValueRow, answer_rows
-from salon.collect.assignment import (
-    AskedQuestion,
-    AssignmentState,
-    NoMoreQuestions,
-    Rest,
-    Tallies,
-    make_screen,
-    next_question,
-)
+from salon.collect.assignment import AskedQuestion, AssignmentState, Tallies, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
-from salon.collect.questions import Given, RaterQuestion, RaterScreen, ScreenTimes, is_right, to_judgments
-from salon.collect.settings import StudioSettings
+from salon.collect.questions import RaterScreen, ScreenTimes, is_right, to_judgments
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 CRITERIA = (

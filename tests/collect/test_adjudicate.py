@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from salon.collect.agreement import Ruling, agreement, disagreements
-from salon.stats.agreement import fleiss_kappa
+from salon.stats import fleiss_kappa
 from salon.study import Comparison, Rating
 
 

@@ -6,11 +6,11 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from studios import CRITERIA, KNOWN, study
 
-from salon.collect.questions import Given, RaterQuestion, RaterScreen, ScreenTimes, code_names, is_right, to_judgments
+from salon.collect import Given, RaterQuestion
+from salon.collect.questions import RaterScreen, ScreenTimes, code_names, is_right, to_judgments
 from salon.collect.settings import Phase
 from salon.errors import BadValue
 from salon.study import Checklist, Choice, Comparison, Ranking, Rater, Rating, Study

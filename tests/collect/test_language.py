@@ -5,7 +5,8 @@ from __future__ import annotations
 import pytest
 from page_words import placeholders
 
-from salon.collect.questions import Sentences, languages, sentences
+from salon.collect import Sentences, languages
+from salon.collect.questions import sentences
 from salon.errors import UnknownReference
 
 

@@ -5,10 +5,9 @@ from __future__ import annotations
 from itertools import permutations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from salon.collect.questions import MergedOrder, NextPair, most_questions, next_merge_step
+from salon.collect import MergedOrder, NextPair, most_questions, next_merge_step
 from salon.errors import BadValue
 
 

@@ -6,8 +6,7 @@ from collections import Counter
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.special import expit
 from scipy.stats import spearmanr
 from studios import Walker, left, studio, study
@@ -16,8 +15,7 @@ from salon.collect.assignment import Tallies
 from salon.collect.design import balanced_fraction, complete_pairs, next_adaptive_pair
 from salon.collect.plan import make_plan
 from salon.errors import DesignError, TooFew
-from salon.stats.adaptive_design import pair_posterior
-from salon.stats.comparisons import PairCounts, connectivity
+from salon.stats import PairCounts, connectivity, pair_posterior
 
 
 @given(items=st.integers(2, 25), share=st.floats(0, 1), seed=st.integers(0, 2**32))

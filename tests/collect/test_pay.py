@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from decimal import Decimal
 
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.collect.settings import Pay
 from salon.collect.studio.owner_side import payment, worked_ms
-from salon.store.database import RaterVisit
+from salon.store import RaterVisit
 
 MINUTE = 60_000
 

@@ -9,6 +9,7 @@ import pytest
 from scipy.stats import binom, binomtest, norm, pearsonr
 from studios import SCREEN_MS, Walker, studio, study
 
+from salon.collect import Given
 from salon.collect.agreement import (
     AnswerRecords,
     PairAnswerRow,
@@ -29,7 +30,7 @@ from salon.collect.quality import (
     rater_flags,
     share_sign,
 )
-from salon.collect.questions import Given, ScreenTimes, to_judgments
+from salon.collect.questions import ScreenTimes, to_judgments
 
 RULE = QualitySettings()
 

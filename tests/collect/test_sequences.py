@@ -6,21 +6,12 @@ from collections import Counter, defaultdict
 from itertools import pairwise
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from studios import Walker, left, right, studio, study, walker
 
-from salon.collect.assignment import (
-    HOLD_MS,
-    AskedQuestion,
-    AssignmentState,
-    NoMoreQuestions,
-    Rest,
-    Tallies,
-    next_question,
-)
+from salon.collect import NoMoreQuestions, RaterQuestion, Rest
+from salon.collect.assignment import HOLD_MS, AskedQuestion, AssignmentState, Tallies, next_question
 from salon.collect.plan import make_plan
-from salon.collect.questions import RaterQuestion
 from salon.errors import DesignError
 from salon.study import Criterion
 

@@ -8,8 +8,9 @@ from pathlib import Path
 import pytest
 from studios import studio, study
 
+from salon.collect import StudioSettings
 from salon.collect.plan import make_plan, study_design
-from salon.collect.settings import PairDesign, Phase, StudioSettings, read_settings
+from salon.collect.settings import PairDesign, Phase, read_settings
 from salon.errors import BadFile, BadValue, DesignError, SalonError, UnknownReference
 
 PPAINT = """

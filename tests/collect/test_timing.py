@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.collect.questions import RemainingWait, break_due, check_guidelines, check_pair, check_ready, check_time
 from salon.collect.settings import Times

@@ -10,7 +10,7 @@ from typing import Any
 
 import pyarrow as pa
 
-from salon.engine.work import WorkTask
+from salon.engine import WorkTask
 from salon.errors import BadValue
 
 

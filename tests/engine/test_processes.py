@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 from waiting import LONGEST, until
 
-from salon.engine import processes
-from salon.engine.processes import WorkerDied, map_processes
+from salon.engine import map_processes, processes
+from salon.engine.processes import WorkerDied
 from salon.errors import BadValue, UnknownReference
 
 

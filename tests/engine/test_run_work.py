@@ -9,7 +9,7 @@ from loaded import start_loaded
 from squares import Squares, tasks
 from waiting import until
 
-from salon.engine.work import EngineSettings, WorkTask, read_results, run_work
+from salon.engine import EngineSettings, WorkTask, read_results, run_work
 from salon.errors import BadFile, BadValue
 
 

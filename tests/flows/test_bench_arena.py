@@ -11,12 +11,11 @@ import pytest
 from arena_study import GENERATORS, SCORES, arena_study
 
 from prove._arena_truth import recorded_posters, snapshot_recovered
-from salon.bench.arena import ArenaSnapshot
-from salon.bench.arena_fit import ALIKE, WEIGHED, ArenaSettings, arena_snapshot
-from salon.collect.simulate.designers import DesignerSettings, designers_study
+from salon.bench import ArenaSettings, ArenaSnapshot, arena_snapshot
+from salon.bench.arena_fit import ALIKE, WEIGHED
+from salon.collect import DesignerSettings, designers_study
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.fuse.fuse import fuse_study
-from salon.fuse.results import FuseSettings
+from salon.fuse import FuseSettings, fuse_study
 from salon.study import Comparison, Item, Rater, Study
 
 

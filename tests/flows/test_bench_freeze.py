@@ -10,12 +10,22 @@ import numpy as np
 import pytest
 from tiny_bench import Colors, eyes, green, tiny_suite
 
-from salon.bench.board import Board, entry_folder, new_board, open_board, read_logits, read_published, read_result
-from salon.bench.reference import carry_entries, field_reference, with_reference
-from salon.bench.run import run_suite
-from salon.bench.suite_folder import with_hashes
+from salon.bench import (
+    Board,
+    entry_folder,
+    field_reference,
+    new_board,
+    open_board,
+    read_logits,
+    read_published,
+    read_result,
+    run_suite,
+    with_hashes,
+    with_reference,
+)
+from salon.bench.reference import carry_entries
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.judge.scorers.registry import TableScorer
+from salon.judge import TableScorer
 
 NAMES = ("one", "two", "three")
 

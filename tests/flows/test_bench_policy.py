@@ -10,11 +10,17 @@ import pytest
 from PIL import Image
 from tiny_bench import Colors, eyes, green, tiny_suite
 
-from salon.bench.board import entry_folder, open_board, published_results, read_result
-from salon.bench.reference import field_reference, with_reference
-from salon.bench.run import run_suite
+from salon.bench import (
+    entry_folder,
+    field_reference,
+    open_board,
+    published_results,
+    read_result,
+    run_suite,
+    with_reference,
+)
 from salon.errors import BadFile
-from salon.judge.vlm import NoReply
+from salon.judge import NoReply
 from salon.study import Ask, Failed, Made
 
 

@@ -9,9 +9,9 @@ import pytest
 from arena_study import SCORES, arena_study
 from scipy import stats
 
-from salon.bench.rater_evaluation import rater_tables
+from salon.bench import rater_tables
 from salon.errors import TooFew, UnknownReference
-from salon.evaluate.results import ReportSettings
+from salon.evaluate import ReportSettings
 from salon.study import Study
 
 SETTINGS = ReportSettings(draws=100)

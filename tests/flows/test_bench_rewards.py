@@ -13,15 +13,13 @@ from arena_study import GENERATORS, SCORES, arena_study
 from browser import chromium, page_faults
 from click.testing import CliRunner
 
-from salon.bench.rewards import RewardTables, RewardTableSettings, reward_tables
-from salon.bench.rewards_report import reward_page
+from salon.bench import RewardTables, RewardTableSettings, reward_page, reward_tables
 from salon.cli.main import salon
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.store.folder import open_study, save_study
-from salon.study import Item, Prompt, Study
-from salon.study.interfaces import ScorerCard
+from salon.store import open_study, save_study
+from salon.study import Item, Prompt, ScorerCard, Study
 
 __all__ = ["chromium"]
 

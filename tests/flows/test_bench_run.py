@@ -8,15 +8,13 @@ from pathlib import Path
 import pytest
 from tiny_bench import Colors, by_red, eyes, green, tiny_suite
 
-from salon.bench.board import entry_folder, open_board, read_answers, read_logits, read_published, read_result, retract
+from salon.bench import Suite, entry_folder, open_board, read_logits, read_published, read_result, retract, run_suite
+from salon.bench.board import read_answers
 from salon.bench.judging import open_for_any_study
-from salon.bench.run import SuiteRun, run_suite
-from salon.bench.suite import Suite
+from salon.bench.run import SuiteRun
 from salon.errors import BadFile, BadValue, DesignError
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import Conversation, NoReply
-from salon.store.atomic_files import held
+from salon.judge import Conversation, NoReply, ScriptedVlm, UnreadLimits
+from salon.store import held
 from salon.study import Ask, Failed
 
 

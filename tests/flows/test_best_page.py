@@ -11,10 +11,10 @@ import pytest
 from PIL import Image
 
 from salon.report import disagreements
-from salon.select.best import BestReport, OfferedPicture, PickSettings, choose_best
+from salon.select import BestReport, PickSettings, ScorerColumn, blend_columns
+from salon.select.best import OfferedPicture, choose_best
 from salon.select.best_of import best_page
 from salon.select.scores import ScoreTable
-from salon.select.weights import ScorerColumn, blend_columns
 
 IDS = ("taste/mood", "words", "own")
 

@@ -7,8 +7,9 @@ import pytest
 
 from prove.cohp import desks, pair_accuracy, run
 from salon.generate.houses import find_house
-from salon.render.draw import draw_poster, drawn_quality
-from salon.select.cohp import CohpSettings
+from salon.render import draw_poster
+from salon.render.draw import drawn_quality
+from salon.select import CohpSettings
 
 SETTINGS = CohpSettings(tries=2, rounds=3, batch=4)
 

@@ -12,16 +12,9 @@ from click.testing import CliRunner
 from salon.cli.check import check
 from salon.cli.lazy_commands import select
 from salon.errors import BadValue, ConflictingJudgment, TooFew, UnknownReference
-from salon.select.service.decisions import (
-    Decision,
-    DecisionLog,
-    DecisionSettings,
-    Feedback,
-    PictureNotInDecision,
-    decision_lines,
-)
-from salon.select.service.feedback_study import feedback_study, save_feedback
-from salon.store.folder import open_study
+from salon.select import Decision, DecisionLog, DecisionSettings, Feedback, feedback_study, save_feedback
+from salon.select.service.decisions import PictureNotInDecision, decision_lines
+from salon.store import open_study
 
 A, B, C = (hashlib.sha256(name).hexdigest() for name in (b"a", b"b", b"c"))
 

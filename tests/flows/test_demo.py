@@ -9,13 +9,13 @@ from pathlib import Path
 import pyarrow.csv
 import pytest
 
-from salon.check.results import CheckReport
+from salon.check import CheckReport
 from salon.cli import demo, demo_board
-from salon.collect.simulate.studies import ppaint_like_study
-from salon.fuse.results import FuseReport
-from salon.generate.prompts import read_prompts
+from salon.collect import ppaint_like_study
+from salon.fuse import FuseReport
+from salon.generate import read_prompts
 from salon.report import disagreements
-from salon.store.folder import open_study
+from salon.store import open_study
 
 SCREEN = 40
 

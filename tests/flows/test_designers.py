@@ -6,16 +6,13 @@ import numpy as np
 import pytest
 from scipy.stats import kendalltau
 
-from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study, read_layout
+from salon.collect import DesignerSettings, designers_planted, designers_study, read_layout
 from salon.errors import DesignError
-from salon.fuse.fuse import fuse_study
-from salon.fuse.results import FuseSettings
-from salon.generate.houses import HOUSES, expected_quality, house_generator
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.render.brief import Brief
-from salon.render.brief_text import brief_prompt
-from salon.store.folder import open_study, save_study
+from salon.fuse import FuseSettings, fuse_study
+from salon.generate import GenerateSettings, generate_items, house_generator
+from salon.generate.houses import HOUSES, expected_quality
+from salon.render import Brief, brief_prompt
+from salon.store import open_study, save_study
 from salon.study import Item, Prompt, Study
 
 FOUR = ("atelier", "carnival", "ledger", "mirage")

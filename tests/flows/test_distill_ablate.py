@@ -15,16 +15,22 @@ from scipy import stats
 
 from salon.cli.distill import ablate as command
 from salon.errors import BadValue, InputError
-from salon.evaluate.pseudo_scores import PseudoScores, read_pseudo_scores, write_pseudo_scores
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.judge.registry import JudgeSpec
-from salon.judge.scoring import SCORE_COLUMNS
+from salon.evaluate import (
+    Evaluation,
+    PseudoScores,
+    ScoreEvaluationSettings,
+    ScoreQuestion,
+    evaluate_scores,
+    read_pseudo_scores,
+    write_pseudo_scores,
+)
+from salon.judge import SCORE_COLUMNS, JudgeSpec
 from salon.report import disagreements
-from salon.store.folder import save_study
+from salon.store import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
-from salon.train.ablation import Ablation, ablate, ablation_page, make_cells, over_seeds
-from salon.train.ablation_results import AblateReport, AblateSettings, AblationCell
+from salon.train import AblateReport, AblateSettings, ablation_page
+from salon.train.ablation import Ablation, ablate, make_cells, over_seeds
+from salon.train.ablation_results import AblationCell
 
 __all__ = ["chromium"]
 
@@ -70,7 +76,7 @@ class Made:
         nothing = [None] * len(values)
         pq.write_table(pa.table([list(known.items), values, nothing, nothing], SCORE_COLUMNS), place / "scores.parquet")
 
-    def test(self, cell: AblationCell, place: Path) -> ScoreEvaluation:
+    def test(self, cell: AblationCell, place: Path) -> Evaluation:
         (self.home / "scores").mkdir(exist_ok=True)
         (self.home / "scores" / "one.parquet").write_bytes((place / "scores.parquet").read_bytes())
         return evaluate_scores(self.home, ScoreQuestion(["one"]), ScoreEvaluationSettings(draws=100, within="all"))

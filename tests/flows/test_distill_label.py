@@ -12,14 +12,12 @@ import pytest
 from scipy.stats import spearmanr
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.evaluate.pseudo_scores import PseudoScores, read_label_card, read_pseudo_scores
-from salon.judge.registry import JudgeSpec
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, NoReply
-from salon.models.cards import ROLES
+from salon.evaluate import PseudoScores, read_label_card, read_pseudo_scores
+from salon.judge import Conversation, JudgeSpec, NoReply, ScriptedVlm
+from salon.models import ROLES
 from salon.study import Criterion, Item, Scale, Study
-from salon.train.distill_label import LabelPlan, plan_labels, write_labels
-from salon.train.distill_label_settings import DistillLabelSettings, plan_budget
+from salon.train import DistillLabelSettings, LabelPlan, plan_labels, write_labels
+from salon.train.distill_label_settings import plan_budget
 
 TEXTS = {"question": "Which is better?", "rate_question": "How good is it?", "rubric": "Look at it."}
 CRITERIA = tuple(Criterion(id=id, scale=Scale(low=1, high=5), **TEXTS) for id in ("mood", "overall"))

@@ -15,7 +15,7 @@ from waiting import until
 
 from salon.cli.distill import label
 from salon.errors import BadFile
-from salon.evaluate.pseudo_scores import read_pseudo_scores
+from salon.evaluate import read_pseudo_scores
 from salon.store import save_study
 from salon.study import Criterion, Item, Scale, Study
 

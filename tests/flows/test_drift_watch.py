@@ -11,15 +11,18 @@ from click.testing import CliRunner
 
 from salon.cli.lazy_commands import select
 from salon.errors import BadFile
-from salon.select.service.decisions import Decision, DecisionLog, DecisionSettings, Feedback
-from salon.select.service.drift import (
+from salon.select import (
+    Decision,
+    DecisionLog,
+    DecisionSettings,
     DriftMonitor,
-    DriftReference,
     DriftSettings,
+    Feedback,
     WatchedLog,
     read_drift_reference,
     write_drift_reference,
 )
+from salon.select.service.drift import DriftReference
 
 SMALL = DriftSettings(window=40, reference_size=100, choices=30)
 

@@ -16,20 +16,13 @@ from PIL import Image
 
 from salon.cli.lazy_commands import select
 from salon.errors import BadFile, BadValue
-from salon.judge import trained_model as trained
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import score_study
-from salon.models import preference_model
-from salon.models.cards import ModelCard, ModelCriterion
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import save_heads
+from salon.judge import make_scorer, score_study, trained_model as trained
+from salon.models import HeadShape, ModelCard, ModelCriterion, PreferenceHeads, preference_model, save_heads
 from salon.report import disagreements
-from salon.select.explain_picture import ExplainSettings, explain, open_judged_study, open_neighborhood, rater_opinions
-from salon.select.explain_report import explain_page
-from salon.select.service.model import ModelAnswer
-from salon.store.folder import open_study, save_study
-from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
-from salon.study.nouns import Signature
+from salon.select import ExplainSettings, ModelAnswer, explain, explain_page, open_judged_study, open_neighborhood
+from salon.select.explain_picture import rater_opinions
+from salon.store import open_study, save_study
+from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Signature, Study
 
 __all__ = ["chromium"]
 
@@ -75,7 +68,7 @@ def image(home: Path, name: str) -> Path:
 def told(home, judged, *names, **more):
     settings = ExplainSettings(neighbours=4, measure=False)
     return explain(
-        [image(home, name) for name in names], models=[home / "model"], judged=judged, settings=settings, **more
+        [image(home, name) for name in names], models=[home / "model"], judged_study=judged, settings=settings, **more
     )
 
 
@@ -92,7 +85,7 @@ def test_neighbours_are_the_nearest_judged_pictures_and_no_copies(home: Path, ju
     copy = tmp_path / "copy.png"
     shutil.copy(image(home, "2-1"), copy)
     found = explain(
-        [copy], models=[home / "model"], judged=judged, settings=ExplainSettings(neighbours=4, measure=False)
+        [copy], models=[home / "model"], judged_study=judged, settings=ExplainSettings(neighbours=4, measure=False)
     )
     near = found.pictures[0].neighbours
     assert "2-1" not in {one.item for one in near}
@@ -140,7 +133,7 @@ def test_measurements_stand_among_those_the_study_keeps(home: Path, judged) -> N
     study = open_study(home / "study")
     score_study(study, home / "study", make_scorer("naturalness"))
     found = explain(
-        [image(home, "1-0")], models=[home / "model"], judged=judged, settings=ExplainSettings(neighbours=0)
+        [image(home, "1-0")], models=[home / "model"], judged_study=judged, settings=ExplainSettings(neighbours=0)
     )
     by_name = {one.name: one for one in found.pictures[0].measurements}
     stands = by_name["naturalness"]
@@ -213,7 +206,9 @@ def test_bad_input(home: Path, judged, tmp_path: Path) -> None:
         explain([tmp_path / "bad.png"], models=[home / "model"])
     with pytest.raises(BadValue, match="one picture"):
         explain([], models=[home / "model"])
-    alone = explain([image(home, "0-0")], names=["naturalness"], judged=judged, settings=ExplainSettings(measure=False))
+    alone = explain(
+        [image(home, "0-0")], names=["naturalness"], judged_study=judged, settings=ExplainSettings(measure=False)
+    )
     assert alone.pictures[0].neighbours == ()
     assert "need a model of heads" in alone.notes[0]
     strange = told(home, None, "0-0")  # no study, no prompt: the heads read one, so there is no total

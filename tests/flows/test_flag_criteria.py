@@ -7,16 +7,11 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from salon.collect.simulate.taste_like import taste_like_study
+from salon.collect import taste_like_study
 from salon.errors import TooFew
-from salon.evaluate.flags import NOT_RANKED
-from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import ReportSettings
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.plan import plan_run
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import run_plan
-from salon.judge.simulation import SimulatedVlm, panel_truth
+from salon.evaluate import NOT_RANKED, ReportSettings, page_with_pictures, report_judges
+from salon.fuse import LabelSettings, make_labels
+from salon.judge import JudgeSettings, SimulatedVlm, panel_truth, plan_run, run_plan
 from salon.report import disagreements
 from salon.study import Study
 
@@ -61,7 +56,7 @@ def test_a_report_keeps_flags_apart(taste: Study, tmp_path) -> None:
     (judged,) = flags.judges
     assert (judged.judge, judged.items, judged.missing) == ("flags", flags.items, 0)
     assert judged.separation.value > 0.9  # it says the mean of what people said, to the nearest level
-    page = report_page(made, study, None)
+    page = page_with_pictures(made, study, None)
     assert NOT_RANKED in page.html()
     assert disagreements(page.html(), made.model_dump(mode="json")) == []
     named = report_judges(study, tmp_path, quick, check=False, criteria=[FLAG])

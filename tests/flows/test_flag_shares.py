@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from salon.errors import TooFew
-from salon.select.gate import GateSettings
-from salon.select.gate_run import flag_shares, gate_for_study
-from salon.store.folder import save_study
+from salon.select import GateSettings, gate_for_study
+from salon.select.gate_run import flag_shares
+from salon.store import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
 
 

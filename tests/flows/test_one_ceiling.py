@@ -6,10 +6,9 @@ import numpy as np
 import pytest
 from drawn_studies import Drawn, shared_ranks
 
-from salon.check.check import check_study
-from salon.check.results import CheckSettings
-from salon.evaluate.people import ItemOrder, vote_panels
-from salon.stats.ceilings import ceilings
+from salon.check import CheckSettings, check_study
+from salon.evaluate import ItemOrder, study_pairs
+from salon.stats import ceilings
 from salon.study import Criterion, Ranking, Scale, Study
 
 RNG = np.random.default_rng
@@ -77,8 +76,8 @@ def test_check_and_judges_have_one_ceiling(make) -> None:
     study = make()
     quick = CheckSettings(draws=200, tie_repeats=3)
     (found,) = check_study(study, quick, criteria=["c"]).criteria  # named, as flags are ranked only then
-    (panel,) = vote_panels(study, ItemOrder(study), ["c"])
-    held = ceilings(panel.votes[:, 0], panel.votes[:, :2].sum(axis=1), panel.cluster, draws=200, rng=RNG(0))
+    panel = study_pairs(study, ItemOrder(study), ["c"])
+    held = ceilings(panel.votes[:, 0], panel.votes[:, :2].sum(axis=1), panel.group, draws=200, rng=RNG(0))
     for name in ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap"):
         assert getattr(found.ceilings, name).value == pytest.approx(getattr(held, name).value, abs=1e-9), name
     assert (found.ceilings.pairs, found.ceilings.left_out) == (held.pairs, held.left_out)
@@ -86,7 +85,7 @@ def test_check_and_judges_have_one_ceiling(make) -> None:
 
 def test_a_rater_has_one_vote_on_a_pair() -> None:
     study = ranked_and_compared()
-    (panel,) = vote_panels(study, ItemOrder(study))
+    panel = study_pairs(study, ItemOrder(study))
     assert (panel.votes.sum(axis=1) == 4).all()
 
 

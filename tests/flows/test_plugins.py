@@ -18,13 +18,9 @@ from PIL import Image
 from salon import conformance
 from salon.cli.plugins import builtin_words, list_plugins
 from salon.errors import BadValue
-from salon.judge.scorers.registry import make_scorer, scorer_lines
-from salon.judge.scoring import PictureScore, ScorerInput
-from salon.judge.vlm import NoReply, Reply
-from salon.store.formats import recognize
-from salon.study import Abilities, Item, Made, Signature
-from salon.study.interfaces import ScorerCard
-from salon.study.plugins import GROUPS, load_plugin
+from salon.judge import NoReply, PictureScore, Reply, ScorerInput, make_scorer, scorer_lines
+from salon.store import recognize
+from salon.study import GROUPS, Abilities, Item, Made, ScorerCard, Signature, load_plugin
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 ORIGIN = "salon-example 0.1.0"

@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
+from salon.collect import ppaint_like_planted, ppaint_like_study
 from salon.collect.simulate.ppaint_like import (
     PpaintSettings,
     Profiles,
@@ -14,15 +15,13 @@ from salon.collect.simulate.ppaint_like import (
     draw_pairs,
     draw_ratings,
     expected_ratings,
-    ppaint_like_planted,
-    ppaint_like_study,
     ppaint_like_truth,
     ppaint_plan,
     profiles,
     tiers,
 )
 from salon.errors import BadValue
-from salon.stats.comparisons import connectivity
+from salon.stats import connectivity
 from salon.study import Study
 
 

@@ -10,15 +10,12 @@ import pytest
 from refine_example import PROMPTS, Lightness, Painter, critic, gray, loop, revised
 
 from salon.errors import BadFile, BadValue
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
+from salon.generate import GenerateSettings, generate_items, house_generator, read_prompts
+from salon.judge import Conversation, NoReply, ScriptedVlm
 from salon.judge.measuring_judge import layout_diagnosis
-from salon.judge.simulation import ScriptAnswer, ScriptedVlm
-from salon.judge.vlm import Conversation, NoReply
-from salon.select.refine import RefineCard, RefineSettings, open_refinement, prompts_hash, read_replies
-from salon.select.refine_run import refine_study
+from salon.judge.simulation import ScriptAnswer
+from salon.select import RefineSettings, refine_study
+from salon.select.refine import RefineCard, open_refinement, prompts_hash, read_replies
 from salon.select.refine_scores import LoopScores, RefineReport
 from salon.store import open_study
 from salon.study import Ask, Prompt

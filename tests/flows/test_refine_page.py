@@ -9,11 +9,11 @@ import pytest
 from browser import chromium, page_faults
 from refine_example import PROMPTS, Painter, critic, loop, revised
 
+from salon.judge import Conversation, NoReply
 from salon.judge.simulation import ScriptAnswer
-from salon.judge.vlm import Conversation, NoReply
-from salon.report import disagreements
-from salon.report.filmstrip import FilmFrame, Filmstrip, mark_changes
-from salon.select.refine_report import refine_page
+from salon.report import FilmFrame, Filmstrip, disagreements
+from salon.report.filmstrip import mark_changes
+from salon.select import refine_page
 from salon.select.refine_scores import RefineReport
 from salon.study import Ask
 

@@ -12,10 +12,9 @@ from chat_server import ChatServer
 from refine_example import PROMPTS, Lightness, Painter, revised
 from tiny_vlm import build_tiny_vlm
 
-from salon.judge.registry import JudgeSpec
-from salon.select.refine import RefineSettings
-from salon.select.refine_run import refine_study
-from salon.select.refine_scores import RefineReport, open_diagnosing_vlm
+from salon.judge import JudgeSpec
+from salon.select import RefineSettings, open_diagnosing_vlm, refine_study
+from salon.select.refine_scores import RefineReport
 
 BAD = {
     1: "x" * 100_000,

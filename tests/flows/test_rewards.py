@@ -15,8 +15,8 @@ import salon
 from salon.cli.select_best import reference
 from salon.errors import BadFile, BadValue
 from salon.judge import trained_model as trained
-from salon.select.reward import open_scorers
-from salon.store.folder import save_study
+from salon.select.reward_source import open_scorers
+from salon.store import save_study
 
 
 @pytest.fixture

@@ -11,14 +11,12 @@ from browser import chromium, page_faults
 from cohp_example import PROMPTS, Lightness, Shader, chain, shaders
 from loaded import run_loaded
 
-from salon.collect.simulate.designers import TrueQuality
+from salon.collect import TrueQuality
 from salon.errors import BadValue, SalonError
-from salon.generate.houses import house_generator
-from salon.select.best_of import BestSettings
-from salon.select.cohp import CohpSettings
-from salon.select.cohp_report import cohp_page
-from salon.select.cohp_run import chain_study, read_decisions
-from salon.store.folder import open_study
+from salon.generate import house_generator
+from salon.select import BestSettings, CohpSettings, chain_study, cohp_page
+from salon.select.cohp_run import read_decisions
+from salon.store import open_study
 from salon.study import Ask, Prompt
 
 __all__ = ["chromium"]

@@ -15,30 +15,39 @@ from PIL import Image
 from refine_example import PROMPTS, Lightness, Painter, gray
 from scipy import stats
 
-from salon.bench.arena_fit import ArenaSettings, arena_snapshot
+from salon.bench import ArenaSettings, arena_snapshot
 from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
-from salon.fuse.fuse import fuse_study
-from salon.fuse.results import FuseSettings
-from salon.generate.record import GenerateSettings
+from salon.fuse import FuseSettings, fuse_study
+from salon.generate import GenerateSettings
 from salon.report.values import disagreements
-from salon.select.best import NO_ERRORS, BestReport, PickSettings
-from salon.select.best_of import BestSettings, best_of_study, draw_and_pick, write_best
-from salon.select.gate import GateSettings
-from salon.select.gate_run import SIMULATED_GATE, gate_for_study, gate_page, pass_gate
-from salon.select.route import (
-    Arm,
-    GeneratorRoute,
-    RouteFeedback,
+from salon.select import (
+    SIMULATED_GATE,
+    BestReport,
+    BestSettings,
+    GateSettings,
+    PickSettings,
     Routes,
     apply_feedback,
+    best_of_study,
     choose_routes,
+    draw_and_pick,
+    gate_for_study,
+    gate_page,
+    list_scorers,
+    pass_gate,
+    read_any_routes,
     read_feedback,
+    reference_from_scores,
     route_prompts,
+    study_routes,
+    study_scores,
+    write_best,
+    write_sealed,
 )
-from salon.select.route_sources import arena_routes, fused_routes, read_any_routes, read_arena, study_routes
-from salon.select.scores import list_scorers, reference_from_scores, study_scores
-from salon.select.weights import write_sealed
-from salon.store.folder import open_study, save_study
+from salon.select.best import NO_ERRORS
+from salon.select.route import Arm, GeneratorRoute, RouteFeedback
+from salon.select.route_sources import arena_routes, fused_routes, read_arena
+from salon.store import open_study, save_study
 from salon.study import Criterion, Item, Prompt, Rater, Rating, Scale, Signature, Study
 
 __all__ = ["chromium"]

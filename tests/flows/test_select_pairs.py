@@ -17,13 +17,18 @@ from PIL import Image
 
 from salon.cli.select_decisions import pairs
 from salon.errors import BadColumns, BadFile, DesignError, InputError, UnknownReference
-from salon.judge.scoring import ScoreRun
-from salon.select import pair_export as flow
-from salon.select.pair_export import _check_apart, fused_candidates, scorer_candidates, vote_candidates
-from salon.select.pairs import PairCandidate, PreferencePairSettings
-from salon.store.folder import save_study
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
+from salon.judge import ScoreRun
+from salon.select import (
+    PairCandidate,
+    PreferencePairSettings,
+    fused_candidates,
+    pair_export as flow,
+    scorer_candidates,
+    vote_candidates,
+)
+from salon.select.pair_export import _check_apart
+from salon.store import save_study
+from salon.study import ScorerCard, Study
 
 PROMPTS = 8
 

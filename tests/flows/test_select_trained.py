@@ -14,14 +14,10 @@ from salon.cli.main import run
 from salon.errors import TooFew
 from salon.judge import trained_model as trained
 from salon.models import preference_model
-from salon.select.best_of import BestSettings, best_of_study
-from salon.select.gate import GateSettings
-from salon.select.gate_run import gate_for_study, pass_gate
-from salon.select.scores import list_scorers
-from salon.store.folder import open_study, save_study
+from salon.select import BestSettings, GateSettings, best_of_study, gate_for_study, list_scorers, pass_gate
+from salon.store import open_study, save_study
 from salon.study import Study
-from salon.train import train_heads as training
-from salon.train.settings import HeadSettings
+from salon.train import HeadSettings, train_heads as training
 
 
 @pytest.fixture(scope="module")

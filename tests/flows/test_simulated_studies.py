@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
+from salon.collect import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.collect.simulate.panel import SimulatedPanel, item_ids, number_ids, panel_comparisons, tie_chance, with_ties
-from salon.collect.simulate.studies import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.errors import BadValue
+from salon.stats import cells_votes, votes_rankings
 from salon.stats.alpha import krippendorff_alpha
-from salon.stats.signal import cells_votes, votes_rankings
 from salon.study import Study
 
 RANKERS = ("uniform", "mallows", "plackett_luce", "thurstone", "factions")

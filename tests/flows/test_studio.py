@@ -7,17 +7,12 @@ from itertools import count
 
 import pytest
 
-from salon.collect.assignment import NoMoreQuestions, Rest
-from salon.collect.questions import Given
-from salon.collect.settings import StudioSettings
+from salon.collect import EntryStep, Given, NoMoreQuestions, Rest, ShownTask, Studio, StudioSettings, TooEarly
 from salon.collect.studio.figures import compute_figures
 from salon.collect.studio.figures_worker import FiguresWorker
-from salon.collect.studio.rater_side import EntryStep, ShownTask, TooEarly
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, DesignError
-from salon.store.database import open_database
-from salon.store.database.connection import AlreadyAnswered, BadLink, NothingToUndo, NotYours
-from salon.store.folder import open_study
+from salon.store import AlreadyAnswered, BadLink, NothingToUndo, open_database, open_study
+from salon.store.database.connection import NotYours
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 HOUR = 3_600_000

@@ -5,9 +5,8 @@ from __future__ import annotations
 import pytest
 import tomli_w
 
-from salon.collect.questions import Given
-from salon.collect.studio.setup import open_studio
-from salon.store.folder import open_place, save_study
+from salon.collect import Given, open_studio
+from salon.store import open_place, save_study
 from salon.study import Criterion, Design, Item, Prompt, Study
 
 PAIRS = {"id": "main", "protocol": "compare", "criteria": ["overall"], "checks": {"repeats": 0}}

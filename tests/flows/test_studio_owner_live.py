@@ -10,17 +10,14 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.check.results import RaterSummary
-from salon.collect.agreement import Disagreement
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.adjudication import list_rulings
+from salon.check import RaterSummary
+from salon.collect import Disagreement, Studio, StudioSettings, list_rulings
 from salon.collect.studio.figures import compute_figures, judgments_by_hour, judgments_by_item, mean_over_raters
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.removal import without_items, without_raters
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.stats.result import Estimate
-from salon.store.database import open_database
+from salon.stats import Estimate
+from salon.store import open_database
 from salon.study import Choice, Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
 
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import pytest
 from test_studio import empty, make
 
-from salon.collect.questions import MergedOrder, next_merge_step
-from salon.collect.studio.rater_side import TooEarly
+from salon.collect import MergedOrder, TooEarly, next_merge_step
 from salon.errors import BadValue
 
 __all__ = ["empty", "make"]

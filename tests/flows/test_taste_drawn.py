@@ -5,13 +5,13 @@ from importlib.resources import files
 
 import pytest
 
-from salon.collect.simulate.designers import FLAG, DesignerSettings
+from salon.collect import DesignerSettings
+from salon.collect.simulate.designers import FLAG
 from salon.collect.simulate.taste_drawn import draw_taste_briefs, draw_taste_study
 from salon.errors import BadFile, BadValue
-from salon.fuse.labels import make_labels
-from salon.store.folder import open_study, save_study
-from salon.study import Prompt, Study
-from salon.study.nouns import normalize_text
+from salon.fuse import make_labels
+from salon.store import open_study, save_study
+from salon.study import Prompt, Study, normalize_text
 
 
 @pytest.fixture(scope="module")

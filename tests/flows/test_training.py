@@ -11,13 +11,10 @@ from PIL import Image
 from red_study import Colors, study_in
 
 from salon.errors import BadFile, BadValue, DesignError, TooFew
-from salon.models import preference_model
-from salon.models.cards import read_model_card
-from salon.models.preference_model import load_model
+from salon.models import load_model, preference_model, read_model_card
 from salon.study import Item, Rating, Study
-from salon.train import train_heads as training
-from salon.train.settings import HeadSettings
-from salon.train.train_heads import prepare_study, train_study
+from salon.train import HeadSettings, train_heads as training, train_study
+from salon.train.train_heads import prepare_study
 
 QUICK = HeadSettings(
     width=8, axes=0, epochs=25, lr=0.02, batch=32, test=0.2, train=0.6, validation=0.2, encoder="colors"

@@ -10,19 +10,15 @@ from collections.abc import Callable
 
 import numpy as np
 
-from salon.fuse.report import fuse_page
+from salon.fuse import FuseReport, MethodPair, RaterFit, ScoreRow, fuse_page
 from salon.fuse.results import (
     AnchorFigure,
     CompareFigures,
     CurveFigures,
-    FuseReport,
     GapRow,
     GraphFigures,
     GroupFigures,
-    MethodPair,
     PairResidual,
-    RaterFit,
-    ScoreRow,
 )
 from salon.study import Signature
 

@@ -9,12 +9,22 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from salon.errors import BadValue, NotIdentified, TooFew, UnknownReference
-from salon.fuse.bridge import next_questions, plan_bridge, run_bridge, score_bridge
-from salon.fuse.bridge_plan import BridgeSettings, no_answers, plan_group, planned_calls, study_answers
-from salon.fuse.bridge_scale import next_round
-from salon.fuse.bridge_simulation import RehearsalPoint, RehearsalSettings, opponents_needed, rehearse_bridge
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_fit import fit_pairs
+from salon.fuse import (
+    BridgeSettings,
+    RehearsalSettings,
+    next_questions,
+    next_round,
+    no_answers,
+    plan_bridge,
+    plan_group,
+    planned_calls,
+    rehearse_bridge,
+    score_bridge,
+)
+from salon.fuse.bridge import run_bridge
+from salon.fuse.bridge_plan import study_answers
+from salon.fuse.bridge_simulation import RehearsalPoint, opponents_needed
+from salon.stats import count_pairs, fit_pairs
 from salon.study import Comparison, Criterion, Item, Rater, Study
 
 WORDS = ("a", "b", "tie", "both_bad")

@@ -10,8 +10,8 @@ from drawn_studies import Drawn, random_ranks
 import salon
 from salon.cli.study import export
 from salon.errors import BadFile, DesignError
-from salon.fuse.derived_rankings import derive_rankings
-from salon.store.formats import import_files
+from salon.fuse import derive_rankings
+from salon.store import import_files
 from salon.study import Study
 
 

@@ -5,8 +5,7 @@ import pytest
 from drawn_studies import Drawn
 
 from salon.errors import DesignError
-from salon.fuse.groups import study_groups
-from salon.fuse.results import FuseSettings
+from salon.fuse import FuseSettings, study_groups
 from salon.study import Criterion, Item, Scale
 
 

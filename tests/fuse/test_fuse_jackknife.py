@@ -6,9 +6,8 @@ from drawn_studies import Drawn, names
 from scipy import stats
 
 from salon.errors import TooFew
-from salon.fuse.groups import study_groups
-from salon.fuse.jackknife import MOST_FOLDS, jackknife_folds, jackknife_spread, refit_folds
-from salon.fuse.results import FuseSettings
+from salon.fuse import FuseSettings, study_groups
+from salon.fuse.resampling import MOST_FOLDS, jackknife_folds, jackknife_spread, refit_folds
 from salon.study import Criterion, Scale
 
 RATED = Criterion(id="c", scale=Scale(low=0, high=10))

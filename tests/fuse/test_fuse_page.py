@@ -11,10 +11,9 @@ import pytest
 from browser import OPEN_ALL, OVERFLOW, OVERLAPS, SEEN, chromium, open_page, page_faults
 from page_words import Page, numbers_of
 
-from salon.fuse.report import fuse_page
-from salon.report import disagreements
+from salon.fuse import fuse_page
+from salon.report import brief, disagreements, distinct_names
 from salon.report.values import numbers_in
-from salon.report.words import brief, distinct_names
 
 __all__ = ["chromium"]
 

@@ -10,10 +10,10 @@ import pytest
 from numpy.typing import NDArray
 
 import salon
-from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_study, ppaint_like_truth
+from salon.collect import ppaint_like_study
+from salon.collect.simulate.ppaint_like import PpaintTruth, ppaint_like_truth
+from salon.fuse import FuseReport, study_groups
 from salon.fuse.fuse import calibrated_scores
-from salon.fuse.groups import study_groups
-from salon.fuse.results import FuseReport
 from salon.fuse.scores import fit_anchored
 from salon.study import Study
 

@@ -9,10 +9,8 @@ import pytest
 from drawn_studies import Drawn, names, shared_ranks
 
 from salon.errors import DesignError, NotIdentified, TooFew
-from salon.fuse.fuse import fuse_study
-from salon.fuse.results import FuseSettings
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_fit import fit_pairs
+from salon.fuse import FuseSettings, fuse_study
+from salon.stats import count_pairs, fit_pairs
 from salon.study import Criterion, Item, Rater, Scale
 
 FIVE = Criterion(id="c", scale=Scale(low=1, high=5, step=1))

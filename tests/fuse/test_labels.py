@@ -9,16 +9,14 @@ import numpy as np
 import pyarrow as pa
 import pytest
 from drawn_studies import Drawn, names, random_ranks
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from studies import example, studies
 
-from salon.collect.simulate.studies import taste_like_study
+from salon.collect import taste_like_study
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
-from salon.fuse.labels import Labels, LabelSettings, make_labels
-from salon.fuse.splits import check_splits, prompt_texts
-from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study
-from salon.study.nouns import normalize_text
+from salon.fuse import LabelSettings, check_splits, make_labels, prompt_texts
+from salon.fuse.labels import Labels
+from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Rating, Scale, Study, normalize_text
 
 WHOLE = {"train": 1, "validation": 0, "test": 0}
 

@@ -12,16 +12,13 @@ import pytest
 from images_server import ImagesServer, picture
 from loops import awaited
 
-from salon.calls.call import read_json
-from salon.calls.errors import CallsStopped
-from salon.calls.service import Limits, Prices
-from salon.calls.store import CallStore, StoreWriter
+from salon.calls import CallsStopped, CallStore, Limits, Prices, read_json
+from salon.calls.store import StoreWriter
 from salon.calls.transport import ScriptedTransport, ScriptLine
 from salon.errors import BadValue
+from salon.generate import GenerateReport, GenerateSettings, generate_items
 from salon.generate.http import HttpGenerator, HttpTemplate
 from salon.generate.openai_images import OpenAIImages
-from salon.generate.record import GenerateReport, GenerateSettings
-from salon.generate.run import generate_items
 from salon.study import Prompt
 
 KEY = 'sk-very/secret"0123456789'

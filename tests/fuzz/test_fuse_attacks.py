@@ -10,18 +10,14 @@ from typing import Any, get_args
 import numpy as np
 import pytest
 from drawn_studies import Drawn
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 import salon
 from salon.cli.fuse import print_fuse
 from salon.cli.main import run
 from salon.errors import BadValue, DesignError, NotIdentified, SalonError, TooFew
-from salon.fuse.bridge_simulation import RehearsalSettings, rehearse_bridge
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.results import FuseReport, FuseSettings, Method
-from salon.stats.rating_models import rating_mean, rating_zscores
-from salon.stats.rating_scale import choose_rating_anchors
+from salon.fuse import FuseReport, FuseSettings, LabelSettings, Method, RehearsalSettings, make_labels, rehearse_bridge
+from salon.stats import choose_rating_anchors, rating_mean, rating_zscores
 from salon.study import Criterion, Item, Ranking, Rater, Scale, Study
 
 FIVE = Criterion(id="c", scale=Scale(low=1, high=5))

@@ -15,12 +15,11 @@ from pathlib import Path
 
 import little_files as little
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 
 from salon.cli.main import run
 from salon.errors import SalonError
-from salon.store.formats import KINDS, ImportOptions, Policies, import_files, recognize
+from salon.store import KINDS, ImportOptions, Policies, import_files, recognize
 
 ROUNDS = int(os.environ.get("SALON_FUZZ_ROUNDS", "60"))
 LOOSE = ImportOptions(policies=Policies(duplicates="repeat", missing="drop"))

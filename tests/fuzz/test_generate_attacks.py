@@ -13,17 +13,16 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from salon.collect.simulate.designers import read_layout
+from salon.collect import read_layout
 from salon.errors import BadFile, BadValue
+from salon.generate import GenerateReport, GenerateSettings, check_ready, generate_items, read_generations, read_prompts
 from salon.generate.folder import folder_generators
-from salon.generate.prompts import read_prompts, read_table_rows
-from salon.generate.readiness import check_ready
-from salon.generate.record import FILE, GenerateReport, GenerateSettings, lock_record, read_generations
-from salon.generate.run import generate_items
-from salon.render.brief import Brief
-from salon.render.brief_text import LONGEST, read_brief
-from salon.render.draw import draw_poster
-from salon.store.pictures import MOST_PIXELS, read_picture
+from salon.generate.prompts import read_table_rows
+from salon.generate.record import FILE, lock_record
+from salon.render import Brief, draw_poster, read_brief
+from salon.render.brief_text import LONGEST
+from salon.store import read_picture
+from salon.store.pictures import MOST_PIXELS
 from salon.study import Item, Prompt
 
 # -- pictures --------------------------------------------------------------------------------------------------------

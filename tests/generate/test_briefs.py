@@ -6,11 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from salon.generate.prompts import builtin_briefs
-from salon.render.brief import CATEGORIES, MOODS, STYLES, SUBJECTS
-from salon.render.brief_text import LABELS, brief_prompt, read_brief
-from salon.render.colors import parse_color
-from salon.render.draw import draw_poster
+from salon.generate import builtin_briefs
+from salon.render import CATEGORIES, LABELS, STYLES, SUBJECTS, brief_prompt, draw_poster, parse_color, read_brief
+from salon.render.brief import MOODS
 
 PAGE = Path(__file__).parents[2] / "docs" / "guide" / "briefs.md"
 BRIEFS = builtin_briefs()

@@ -6,13 +6,12 @@ import math
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.errors import BadColumns, BadValue, DesignError
-from salon.generate.curate import by_keywords, by_table, categorize, keep_top, take_category_turns
-from salon.study import Criterion, Item, Prompt, Rater, Rating, Scorer, Signature, Study
-from salon.study.tables import table_from_nouns
+from salon.generate import take_category_turns
+from salon.generate.curate import by_keywords, by_table, categorize, keep_top
+from salon.study import Criterion, Item, Prompt, Rater, Rating, Scorer, Signature, Study, table_from_nouns
 
 RULES = {"logo": ["logo", "word mark"], "cards": ["card", "invit*"], "posters": ["poster"]}
 

@@ -15,8 +15,7 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from salon.errors import BadFile, BadValue
 from salon.generate.diffusers import DiffusersGenerator, fingerprint
-from salon.study.interfaces import Ask, Failed, Generator, Made
-from salon.study.nouns import Prompt
+from salon.study import Ask, Failed, Generator, Made, Prompt
 
 pytestmark = pytest.mark.slow  # importing torch, transformers and diffusers takes most of it
 

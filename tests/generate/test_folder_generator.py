@@ -9,9 +9,9 @@ from dots import png
 from PIL import Image
 
 from salon.errors import BadColumns, BadFile, BadValue
+from salon.generate import GenerateSettings, generate_items, read_generations
 from salon.generate.folder import folder_generators
-from salon.generate.record import GenerateSettings, read_generations, slug
-from salon.generate.run import generate_items
+from salon.generate.record import slug
 from salon.store import open_study
 from salon.study import Ask, Failed, Made, Prompt
 

@@ -11,10 +11,8 @@ from dots import Dots, png
 from PIL import Image
 
 from salon.errors import BadFile, UnknownReference
-from salon.generate import gallery
-from salon.generate.gallery import contact_sheet, sheet_items, study_sheet, write_gallery
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
+from salon.generate import GenerateSettings, gallery, generate_items, study_sheet, write_gallery
+from salon.generate.gallery import contact_sheet, sheet_items
 from salon.store import save_study
 from salon.study import Failed, Item, Prompt, Study
 

@@ -10,17 +10,9 @@ import pytest
 from dots import png
 
 from salon.cli.main import run
-from salon.generate.houses import (
-    DECISIONS,
-    HOUSES,
-    find_house,
-    house_generator,
-    kept_decisions,
-    poster_seed,
-    start_from,
-)
-from salon.render.chance import Seeds
-from salon.render.quality import true_quality
+from salon.generate import house_generator
+from salon.generate.houses import DECISIONS, HOUSES, find_house, kept_decisions, poster_seed, start_from
+from salon.render import Seeds, true_quality
 from salon.study import Ask, Failed, Prompt
 
 PROMPT = Prompt(id="jazz", text='A calm poster, "Late Tram", "Jazz in the depot", navy and gold, headline at the top')

@@ -7,9 +7,9 @@ import json
 import pytest
 
 from salon.errors import BadValue
-from salon.generate.houses import HOUSES, expected_quality, find_house, house_generator
-from salon.generate.registry import make_generator
-from salon.render.quality import true_quality
+from salon.generate import house_generator, make_generator
+from salon.generate.houses import HOUSES, expected_quality, find_house
+from salon.render import true_quality
 from salon.study import Ask, Prompt
 
 PROMPT = Prompt(id="jazz", text='A calm poster, "Late Tram", "Jazz in the depot", navy and gold, headline at the top')

@@ -6,8 +6,9 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.generate.houses import HOUSES, expected_quality, house_generator, poster_seed
-from salon.render.quality import true_quality
+from salon.generate import house_generator
+from salon.generate.houses import HOUSES, expected_quality, poster_seed
+from salon.render import true_quality
 from salon.study import Ask, Failed, Generator, Made, Prompt
 
 PROMPT = Prompt(id="jazz", text='A calm poster, "Late Tram", "Jazz in the depot", navy and gold, headline at the top')

@@ -9,14 +9,12 @@ import httpx2
 import pytest
 from images_server import ImagesServer, picture
 
-from salon.calls.errors import BudgetSpent, WrongKey
-from salon.calls.service import Budget, Prices
-from salon.calls.store import CallStore
+from salon.calls import Budget, BudgetSpent, CallStore, Prices
+from salon.calls.errors import WrongKey
 from salon.calls.transport import ScriptedTransport
 from salon.errors import BadFile, BadValue
 from salon.generate.http import HttpGenerator, HttpTemplate, value_at
-from salon.study.interfaces import Ask, Failed, Generator, Made
-from salon.study.nouns import Prompt
+from salon.study import Ask, Failed, Generator, Made, Prompt
 
 STUDIO = """
 name = "studio"

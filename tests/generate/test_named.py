@@ -8,8 +8,8 @@ import pytest
 from dots import png
 
 from salon.errors import BadValue, InputError
+from salon.generate import CallTerms, make_generator, make_generators
 from salon.generate.houses import HOUSES
-from salon.generate.registry import CallTerms, make_generator, make_generators
 from salon.study import Generator, Prompt
 
 

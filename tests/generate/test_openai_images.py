@@ -8,13 +8,11 @@ from pathlib import Path
 import pytest
 from images_server import KEY, ImagesServer, picture
 
-from salon.calls.errors import BudgetSpent, NotServed, QuotaSpent, Unreachable, WrongKey
-from salon.calls.service import Budget, Limits, Prices
-from salon.calls.store import CallStore
+from salon.calls import Budget, BudgetSpent, CallStore, Limits, NotServed, Prices
+from salon.calls.errors import QuotaSpent, Unreachable, WrongKey
 from salon.errors import BadValue
 from salon.generate.openai_images import OpenAIImages
-from salon.study.interfaces import Ask, Failed, Generator, Made
-from salon.study.nouns import Prompt
+from salon.study import Ask, Failed, Generator, Made, Prompt
 
 QUICK = Limits(first_wait=0.01, attempts=3)
 HASTY = Limits(first_wait=0.01, attempts=3, read=0.6)

@@ -5,9 +5,9 @@ import json
 import pytest
 
 from salon.errors import SalonError
-from salon.generate.prompts import read_prompts
-from salon.render.brief_text import read_brief
-from salon.store.folder import save_study
+from salon.generate import read_prompts
+from salon.render import read_brief
+from salon.store import save_study
 from salon.study import Prompt, Study
 
 

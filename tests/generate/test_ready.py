@@ -5,9 +5,7 @@ from __future__ import annotations
 import pytest
 from dots import Dots, png
 
-from salon.generate.readiness import ReadySettings, check_ready
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
+from salon.generate import GenerateSettings, ReadySettings, check_ready, generate_items
 from salon.store import save_study
 from salon.study import Failed, Item, Made, Prompt, Study
 

@@ -9,11 +9,10 @@ import pytest
 from dots import Dots, png
 
 from salon.errors import BadFile, BadValue, InputError, SalonError
-from salon.generate.record import FILE, GenerateSettings, StartPicture, item_id, open_record, read_generations, slug
-from salon.generate.run import generate_items
+from salon.generate import GenerateSettings, generate_items, item_id, read_generations
+from salon.generate.record import FILE, StartPicture, open_record, slug
 from salon.store import open_study, save_study
-from salon.study import Comparison, Criterion, Failed, Item, Made, Prompt, Rater
-from salon.study.tables import table_from_nouns
+from salon.study import Comparison, Criterion, Failed, Item, Made, Prompt, Rater, table_from_nouns
 
 PROMPTS = [
     Prompt(id="sea", text="a poster of the sea", category="posters"),

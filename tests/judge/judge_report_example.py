@@ -7,10 +7,9 @@ from functools import cache
 import numpy as np
 from drawn_studies import Drawn, shared_ranks
 
-from salon.evaluate.answers import ItemValues, PairAnswers, PairJudge, verdict_judge
+from salon.evaluate import ItemOrder, ReportSettings, study_pairs
+from salon.evaluate.answers import ItemValues, PairJudge, PairVerdicts, verdict_judge
 from salon.evaluate.judges import judge_report
-from salon.evaluate.people import ItemOrder, vote_panels
-from salon.evaluate.results import ReportSettings
 from salon.judge.folder import verdict_table
 from salon.judge.protocol import JudgeVerdict
 
@@ -39,17 +38,18 @@ def report(study, *judges, settings=QUICK, **more):
 
 def simulated_judge(study, c, b, rng, name="sim", t=0.0, u=0.0):
     """A judge of known worth on all pairs of the people: as `salon.judge.simulation` draws it, in arrays."""
-    places = ItemOrder(study)
+    pairs = study_pairs(study, ItemOrder(study))
     parts = []
-    for panel in vote_panels(study, places):
-        n = len(panel.keys)
+    for place, number in enumerate(pairs.numbers):
+        rows = pairs.on(place)
+        n, keys = len(rows), pairs.keys[rows]
         chance = rng.random(n)
-        better = np.where((panel.winner > 0) == (rng.random(n) < c), 0, 1)
+        better = np.where((pairs.winner[rows] > 0) == (rng.random(n) < c), 0, 1)
         for side in (0, 1):
             outcome = np.where(chance < b, side, np.where(chance < b + t, 2, better))
             outcome = np.where(rng.random(n) < u, 3, outcome)
-            parts.append((np.full(n, panel.number), panel.keys, outcome, np.full(n, side), panel.keys * 7 // 5 % 8))
-    return PairJudge(name, "pairs", PairAnswers(*(np.concatenate(part) for part in zip(*parts))), simulated=True)
+            parts.append((np.full(n, number), keys, outcome, np.full(n, side), keys * 7 // 5 % 8))
+    return PairJudge(name, "pairs", PairVerdicts(*(np.concatenate(part) for part in zip(*parts))), simulated=True)
 
 
 def scorer(study, values, name="scorer"):

@@ -8,8 +8,8 @@ import signal
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.study.nouns import Signature
+from salon.judge import Conversation, NoReply, Reply, Sight
+from salon.study import Signature
 
 
 class Lettered:

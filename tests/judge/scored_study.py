@@ -8,11 +8,9 @@ from pathlib import Path
 import numpy as np
 from PIL import Image
 
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
-from salon.store.folder import save_study
-from salon.study import Criterion, Item, Prompt, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.judge import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.store import save_study
+from salon.study import Criterion, Item, Prompt, ScorerCard, Signature, Study
 
 COLORS = ("red", "teal", "gold", "navy")
 

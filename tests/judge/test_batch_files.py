@@ -10,11 +10,9 @@ import pytest
 from chat_server import ChatServer
 from images_server import picture
 
-from salon.calls.service import Prices
-from salon.calls.store import CallStore
+from salon.calls import CallStore, Prices
 from salon.errors import BadFile
-from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
-from salon.judge.vlm import Conversation, Sight
+from salon.judge import Conversation, OpenAIChat, Sight, read_batch, write_batch
 
 PRICES = Prices.parse({"models": {"tiny": {"input": 10, "output": 100}}})
 

@@ -11,12 +11,10 @@ from typing import Any
 import pytest
 from chat_server import ChatServer
 
-from salon.calls.service import Limits
-from salon.calls.store import CallStore
+from salon.calls import CallStore, Limits
 from salon.errors import BadFile
+from salon.judge import Conversation, OpenAIChat
 from salon.judge.canary import choose_canaries, read_canary_answers, watch_canaries
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation
 
 QUESTIONS = [Conversation(parts=(f"question {n}",), options=("A", "B")) for n in range(40)]
 MONDAY, TUESDAY = date(2026, 11, 16), date(2026, 11, 17)

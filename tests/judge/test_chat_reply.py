@@ -6,12 +6,11 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from salon.calls.call import CallAnswer
+from salon.calls import CallAnswer
+from salon.judge import Conversation, NoReply, Reply
 from salon.judge.chat_protocol import LONGEST_REPLY, read_reply, why_unusable
-from salon.judge.vlm import Conversation, NoReply, Reply
 
 ASKED = Conversation(parts=("which?",), options=("A", "B"))
 SCALARS = st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5) | st.sampled_from(["A", '"B"'])

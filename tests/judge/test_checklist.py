@@ -9,15 +9,19 @@ import pytest
 from judged_study import judged_study, saved, text_of
 
 from salon.errors import SalonError
-from salon.judge.folder import read_point_answers, settle_points
-from salon.judge.plan import plan_run
-from salon.judge.protocol import JudgeSettings, checklist_questions, ticked_points
-from salon.judge.run import judge_study
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.verdicts import UnreadLimits
-from salon.store import open_study
-from salon.store.plain_files import read_points, read_routes
-from salon.study.answers import Point, Route, agreed, find_route, points_for
+from salon.judge import (
+    JudgeSettings,
+    ScriptedVlm,
+    UnreadLimits,
+    judge_study,
+    plan_run,
+    read_point_answers,
+    settle_points,
+    ticked_points,
+)
+from salon.judge.protocol import checklist_questions
+from salon.store import open_study, read_points, read_routes
+from salon.study import Point, Route, agreed, find_route, points_for
 
 CHECK = JudgeSettings(protocol="checklist", criterion=("taste/mood",))
 POINTS = """

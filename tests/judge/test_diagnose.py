@@ -7,11 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from salon.judge.diagnosis import LONGEST_PROMPT, diagnosis_question, prompts_in_question, read_diagnosis
-from salon.judge.verdicts import UnparsedAnswer
-from salon.judge.vlm import Sight
-from salon.study.answers import Diagnosis
-from salon.study.nouns import Prompt
+from salon.judge import Sight, UnparsedAnswer, diagnosis_question, read_diagnosis
+from salon.judge.diagnosis import LONGEST_PROMPT, prompts_in_question
+from salon.study import Diagnosis, Prompt
 
 PLAIN = Prompt(id="p1", text="a poster for halloween, for children", category="posters")
 PARTED = Prompt(id="p2", description="A fair.", aesthetics="calm")

@@ -21,10 +21,8 @@ from images_server import picture
 from loaded import Started, start_loaded
 from waiting import until
 
-from salon.calls.service import Limits
-from salon.calls.store import CallStore
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, Decoding, Reply, Sight
+from salon.calls import CallStore, Limits
+from salon.judge import Conversation, Decoding, OpenAIChat, Reply, Sight
 
 KILLS, WIDTH = int(os.environ.get("KILLS", "5")), 4
 QUESTIONS = 15 * KILLS  # enough that something is left to ask when the last one is killed

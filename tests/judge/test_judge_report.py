@@ -11,16 +11,12 @@ from judge_report_example import QUICK, both, full_report, judged, people, repor
 from scipy import stats
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew, UnknownReference
+from salon.evaluate import ItemOrder, ReportSettings, report_judges, study_pairs
 from salon.evaluate.answers import rater_judges, score_judge
-from salon.evaluate.judges import report_judges
-from salon.evaluate.people import ItemOrder, vote_panels
-from salon.evaluate.results import ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm
-from salon.stats.rank_agreement import spearman_p
-from salon.store.folder import save_study
-from salon.study import Comparison, Criterion, Rater, Rating, Scale
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study
+from salon.stats import spearman_p
+from salon.store import save_study
+from salon.study import Comparison, Criterion, Rater, Rating, Scale, Study
 
 
 def voted(*votes, **more):
@@ -104,7 +100,7 @@ def test_a_run_s_own_folder_is_read(tmp_path):
     judge_study(study, tmp_path, judge, JudgeSettings(), looks=False)
     made = report_judges(study, tmp_path, QUICK, check=False)
     one = made.judges[0]
-    assert (one.judge, one.kind, one.orders, one.simulated) == ("sim", "pairs", 2, True)
+    assert (one.name, one.kind, one.orders, one.simulated) == ("sim", "pairs", 2, True)
     assert one.macro.conditional.value == 1
     assert one.macro.took_first.value == 1
     assert one.macro.position_bias.low < 0.4 < one.macro.position_bias.high
@@ -114,19 +110,16 @@ def test_a_run_s_own_folder_is_read(tmp_path):
 
 
 def _majorities(study):
-    places = ItemOrder(study)
-    panel = vote_panels(study, places)[0]
-    a, b = places.items(panel.keys)
-    ids = study.ids("items").to_pylist()
-    return {(ids[x], ids[y]): float(w) for x, y, w in zip(a, b, panel.winner)}
+    pairs = study_pairs(study, ItemOrder(study))
+    return {(a, b): float(winner) for a, b, winner in zip(pairs.item_a, pairs.item_b, pairs.winner)}
 
 
 # -- the people ------------------------------------------------------------------------------------------------------
 
 
 def votes_of(study):
-    places = ItemOrder(study)
-    return [panel.votes.tolist() for panel in vote_panels(study, places)]
+    pairs = study_pairs(study, ItemOrder(study))
+    return [pairs.votes[pairs.on(place)].tolist() for place in range(len(pairs.criteria))]
 
 
 def test_rankings_comparisons_and_ratings_are_the_same_votes():
@@ -220,7 +213,7 @@ def test_a_scorer_has_no_order_and_a_missing_number_is_unread(tmp_path):
     path = tmp_path / "hps.csv"
     path.write_text("item,value\nq0.0,2\nq0.1,1\nq1.0,5\nq1.1,4\nq2.0,3\nq2.1,\nq3.0,1\nq3.1,1\nelse,9\n")
     one = report(study, score_judge(path, study, ItemOrder(study))).judges[0]
-    assert (one.judge, one.kind, one.orders) == ("hps", "scorer", 1)
+    assert (one.name, one.kind, one.orders) == ("hps", "scorer", 1)
     assert one.macro.accuracy.value == (1 + 0 + 0 + 0.5) / 4
     assert one.macro.unseen.value == 0.25
     left = report(study, score_judge(path, study, ItemOrder(study), everywhere=False)).judges[0]
@@ -274,7 +267,7 @@ def test_a_judge_s_figures_do_not_depend_on_its_company():
     study, rng = people(), np.random.default_rng(3)
     one, other = (simulated_judge(study, 0.7, 0.2, rng, name) for name in "ab")
     alone = report(study, one).judges[0]
-    beside = next(j for j in report(study, other, one).judges if j.judge == "a")
+    beside = next(j for j in report(study, other, one).judges if j.name == "a")
     assert alone.macro == beside.macro
     assert alone.criteria == beside.criteria
 
@@ -287,6 +280,20 @@ def test_judges_stand_best_first_with_the_difference_to_the_best():
     last = made.judges[-1]
     assert last.to_best.value == pytest.approx(last.macro.accuracy.value - values[0])
     assert last.to_best.high < 0
+
+
+def test_a_judge_that_says_what_people_say_has_their_orders_and_stands_beside_their_ceilings():
+    """Of items and of generators: the item that most people prefer wins each pair."""
+    study = people(12, ("color",))
+    items = [item.model_copy(update={"generator": f"g{item.id[-1]}"}) for item in study.nouns("items")]
+    tables = {kind: study.table(kind) for kind in study.counts if kind != "items"} | {"items": items}
+    study = Study.build("named", study.criteria, tables=tables)
+    one = report(study, simulated_judge(study, 1.0, 0.0, np.random.default_rng(0))).judges[0]
+    assert one.tau.value == one.criteria[0].tau.value == 1
+    assert len(one.generators.generators) == 4
+    assert one.generators.spearman.value > 0.7
+    assert one.criteria[0].figures.ceilings == one.pooled.ceilings
+    assert one.pooled.ceilings.oracle.low <= 1
 
 
 def test_judges_agree_by_what_both_name():

@@ -9,21 +9,34 @@ from tempfile import TemporaryDirectory
 
 import numpy as np
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from judged_study import MOOD, TYPE, judged_study, saved, shown
 from studies import studies
 
 from salon.errors import BadFile, BadValue, SalonError
-from salon.judge.folder import VERDICT_SCHEMA, judge_folder, judge_names, read_record, read_verdicts
-from salon.judge.plan import plan_run
-from salon.judge.protocol import JudgeSettings, JudgeVerdict, all_pairs
-from salon.judge.registry import check_budget, read_rates
+from salon.judge import (
+    JudgeProgress,
+    JudgeRun,
+    JudgeSettings,
+    NoReply,
+    Reply,
+    ScriptedVlm,
+    SimulatedVlm,
+    UnreadLimits,
+    Vlm,
+    check_budget,
+    judge_folder,
+    judge_names,
+    judge_study,
+    panel_truth,
+    plan_run,
+    read_rates,
+    read_record,
+    read_verdicts,
+)
+from salon.judge.folder import VERDICT_SCHEMA
+from salon.judge.protocol import JudgeVerdict, all_pairs
 from salon.judge.reply_storage import CachedVlm
-from salon.judge.run import JudgeProgress, JudgeRun, judge_study
-from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import NoReply, Reply, Vlm
 from salon.store import open_study
 from salon.study import Comparison, Ranking, Rating, Study, merge
 

@@ -7,7 +7,8 @@ import hashlib
 import pytest
 
 from salon.errors import BadValue
-from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, every_order_and_sample, stable_hash
+from salon.judge import JudgeQuestion, JudgeSettings, choose_paraphrase
+from salon.judge.protocol import every_order_and_sample, stable_hash
 
 
 def test_the_menu_follows_from_the_protocol() -> None:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 
 import pytest
-from hypothesis import example, given
-from hypothesis import strategies as st
+from hypothesis import example, given, strategies as st
 
-from salon.judge.verdicts import ParsedAnswer, UnparsedAnswer, number_menu, option_menu, read_verdict, read_verdicts
+from salon.judge import ParsedAnswer, UnparsedAnswer, option_menu, read_verdict
+from salon.judge.verdicts import number_menu, read_verdicts
 from salon.study import Scale
 
 AB = option_menu(("A", "B"))

@@ -13,17 +13,20 @@ from beside import Beside
 from judged_study import saved, shown
 
 from salon.errors import BadValue
-from salon.judge import scoring as score
-from salon.judge.folder import judge_names, read_record
-from salon.judge.protocol import JudgeSettings
+from salon.judge import (
+    SCORE_COLUMNS,
+    JudgeSettings,
+    ScriptedVlm,
+    judge_names,
+    judge_study,
+    read_record,
+    read_scores,
+    scoring as score,
+    write_scores,
+)
 from salon.judge.reply_storage import CachedVlm
-from salon.judge.run import judge_study
-from salon.judge.scoring import SCORE_COLUMNS, read_scores, write_scores
-from salon.judge.simulation import ScriptedVlm
-from salon.store import folder as study_folder
-from salon.store import open_study, save_study
-from salon.store.atomic_files import write_json
-from salon.study.nouns import Signature
+from salon.store import folder as study_folder, open_study, save_study, write_json
+from salon.study import Signature
 
 
 class Plain:

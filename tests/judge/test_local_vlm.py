@@ -15,11 +15,10 @@ from PIL import Image
 from tiny_vlm import FAMILIES, build_tiny_vlm
 from transformers import AutoModelForImageTextToText
 
-from salon.calls.store import CallStore
+from salon.calls import CallStore
 from salon.errors import BadValue
+from salon.judge import Conversation, Decoding, NoReply, OpenAIChat, Reply, Sight, Vlm
 from salon.judge.local_vlm import LocalVlm
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
 from salon.models.weights import MissingWeights
 
 NAMES = ("red", "green", "blue", "gray", "teal")

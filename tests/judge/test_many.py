@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from judged_study import judged_study
 
-from salon.judge.protocol import JudgeQuestion, JudgeSettings
-from salon.judge.verdicts import VerdictReader
-from salon.judge.vlm import NoReply, Reply
+from salon.judge import JudgeQuestion, JudgeSettings, NoReply, Reply, VerdictReader
 
 BOTH = ("taste/mood", "type")
 PAIR = JudgeQuestion(protocol="compare", criteria=BOTH, prompt="p1", a="p1-a", b="p1-b", left="b")

@@ -6,15 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from salon.generate.houses import house_generator
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge.diagnosis import diagnosis_question, read_diagnosis
+from salon.generate import GenerateSettings, generate_items, house_generator
+from salon.judge import NoReply, Reply, Vlm, diagnosis_question, read_diagnosis
 from salon.judge.measuring_judge import layout_diagnosis, pixel_diagnosis
-from salon.judge.vlm import NoReply, Reply, Vlm
-from salon.render.brief import Brief
-from salon.render.brief_text import asked_against, brief_prompt, with_asks
-from salon.study.answers import Diagnosis
+from salon.render import Brief, asked_against, brief_prompt, with_asks
+from salon.study import Diagnosis
 
 PROMPT = brief_prompt(
     Brief(id="fair", headline="Small Press Fair", subhead="Books by hand", when="3 May", where="Mill Lane 4",

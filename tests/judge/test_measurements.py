@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 from PIL import Image, ImageDraw, ImageFont
 
+from salon.judge import MEASUREMENTS, MissingScore, PictureScore
 from salon.judge.measurements.naturalness import naturalness, structure_features
 from salon.judge.measurements.pixels import (
     EXTREME,
@@ -14,7 +15,6 @@ from salon.judge.measurements.pixels import (
     split_contrast,
     text_contrast,
 )
-from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.measurements.text import (
     alignment,
     blocks,
@@ -26,10 +26,9 @@ from salon.judge.measurements.text import (
     word_accuracy,
 )
 from salon.judge.scorers.rules import measurement_scorer
-from salon.judge.scoring import MissingScore, PictureScore
-from salon.models.cache import ResultCache
-from salon.models.ocr import Reading, TextLine, read_text
-from salon.render.colors import oklab
+from salon.models import Reading, ResultCache, TextLine
+from salon.models.ocr import read_text
+from salon.render import oklab
 from salon.study import Item, Prompt
 
 PROMPT = Prompt(id="p", text='A red and navy poster, "Night Market" and "by the old sea", title at the top')
@@ -208,7 +207,7 @@ def test_every_measurement_states_its_gap(tmp_path):
 def measured_key(path):
     import hashlib
 
-    from salon.models.ocr import READER
+    from salon.models import READER
 
     return f"{READER}|{hashlib.sha256(path.read_bytes()).hexdigest()}"
 

@@ -9,12 +9,11 @@ from pathlib import Path
 import pytest
 from PIL import Image
 
-from salon.evaluate.leaks import LeakGuard, picture_keys, save_guard
-from salon.judge.model_scorers import expand_model, model_folder, scorer_names, scores_name, split_model_name
-from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion, OnePassCard, read_card, write_one_pass_card
-from salon.study import Item, Study
-from salon.study.nouns import Signature
-from salon.train.probe_report import training_items
+from salon.evaluate import LeakGuard, picture_keys, save_guard
+from salon.judge import expand_model, model_folder, scorer_names, scores_name, split_model_name
+from salon.models import MODEL_CARD, ModelCard, ModelCriterion, OnePassCard, read_card, write_one_pass_card
+from salon.study import Item, Signature, Study
+from salon.train import training_items
 
 _SIGNED = Signature(method="test", version="test")
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 import pytest
 
 from salon.errors import BadValue
-from salon.judge.model_scorers import OUT_OF_RANGE, OnePass
-from salon.study.nouns import Criterion, Scale
+from salon.judge import OnePass
+from salon.judge.model_scorers import OUT_OF_RANGE
+from salon.study import Criterion, Scale
 
 FIVE = Scale(low=1, high=5)
 TWO = OnePass(criteria=(Criterion(id="mood", scale=FIVE), Criterion(id="color", name="Color", scale=FIVE)))

@@ -12,12 +12,10 @@ from typing import Any
 import pytest
 from PIL import Image
 
-from salon.judge.model_scorers import OnePass
+from salon.judge import OnePass, ScorerInput
 from salon.judge.scorers import one_pass
-from salon.judge.scoring import ScorerInput
-from salon.models.cards import ModelCriterion, OnePassCard
-from salon.study import Criterion, Scale
-from salon.study.nouns import Signature
+from salon.models import ModelCriterion, OnePassCard
+from salon.study import Criterion, Scale, Signature
 
 FORM = OnePass(criteria=(Criterion(id="q", scale=Scale(low=1, high=9)),), think=False)
 

@@ -14,13 +14,11 @@ from chat_server import ChatServer
 from images_server import KEY, picture
 from PIL import Image
 
-from salon.calls.errors import BudgetSpent, NotServed, Unreachable, WrongKey
-from salon.calls.service import Budget, Limits, Prices, Secret
-from salon.calls.store import CallStore
+from salon.calls import Budget, BudgetSpent, CallStore, Limits, NotServed, Prices, Secret
+from salon.calls.errors import Unreachable, WrongKey
 from salon.errors import BadValue
+from salon.judge import Conversation, Decoding, NoReply, OpenAIChat, Reply, Sight, Vlm
 from salon.judge.chat_protocol import PictureSettings
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
 
 SHAPE = {"type": "object", "properties": {"verdict": {"enum": ["A", "B"]}}, "required": ["verdict"]}
 QUICK = Limits(first_wait=0.01, patience=20, attempts=4, start=1, grace=0.5)

@@ -7,14 +7,12 @@ from itertools import combinations, product
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from judged_study import MOOD, judged_study
 
 from salon.errors import SalonError
+from salon.judge import JudgeQuestion, JudgeSettings, read_pairs
 from salon.judge.protocol import (
-    JudgeQuestion,
-    JudgeSettings,
     all_pairs,
     both_orders,
     chance_of_a,
@@ -22,7 +20,6 @@ from salon.judge.protocol import (
     limit_units,
     majority_outcome,
     pair_questions,
-    read_pairs,
 )
 from salon.study import Choice, Comparison, Ranking, Rating
 

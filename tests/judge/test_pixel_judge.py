@@ -11,19 +11,13 @@ import pytest
 
 from salon.cli.main import run as salon
 from salon.errors import BadValue
-from salon.generate.houses import house_generator
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge import measuring_judge as pixels
-from salon.judge.folder import read_verdicts
+from salon.generate import GenerateSettings, generate_items, house_generator
+from salon.judge import JudgeRun, JudgeSettings, judge_study, measuring_judge as pixels, read_verdicts
 from salon.judge.measuring_judge import pixel_judge
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import JudgeRun, judge_study
-from salon.models.cache import ResultCache
-from salon.render.brief import Brief
-from salon.render.brief_text import brief_prompt
-from salon.store.folder import open_study
-from salon.study.answers import Point
+from salon.models import ResultCache
+from salon.render import Brief, brief_prompt
+from salon.store import open_study
+from salon.study import Point
 
 CHECKLIST = JudgeSettings(protocol="checklist")
 BRIEFS = [
@@ -80,7 +74,7 @@ def test_pixels_and_record_answer_alike_at_the_terminal(study: Path, capsys) -> 
 def judged(study: Path, points: Sequence[Point], **terms) -> JudgeRun:
     """The pixel judge's run, with nothing known from other tests."""
     opened = open_study(study)
-    judge = pixel_judge("p", opened, points, kept=ResultCache(study.parent / "kept.sqlite"), **terms)
+    judge = pixel_judge("p", opened, points, cache=ResultCache(study.parent / "kept.sqlite"), **terms)
     return judge_study(opened, study, judge, CHECKLIST, points=POINTS[2:], looks=False)
 
 

@@ -6,12 +6,11 @@ import pytest
 from PIL import Image, ImageDraw
 
 from salon.errors import BadValue
+from salon.judge import answer_from_layout, read_rule
 from salon.judge.measurements.pixels import PictureView
-from salon.judge.measuring_judge import answer_from_layout
-from salon.judge.point_rules import answer_from_pixels, ink_height, lines_of, read_rule
-from salon.models.ocr import Reading, TextLine
-from salon.render.brief import Brief
-from salon.render.draw import draw_poster
+from salon.judge.point_rules import answer_from_pixels, ink_height, lines_of
+from salon.models import Reading, TextLine
+from salon.render import Brief, draw_poster
 
 BRIEF = Brief(
     id="b", headline="Night Market", subhead="Soup, songs and lamps", cta="Come hungry", where="Quay-Side 40",

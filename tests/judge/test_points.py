@@ -6,9 +6,8 @@ import pytest
 from judged_study import MOOD, TYPE, judged_study
 
 from salon.errors import BadValue
-from salon.judge.protocol import JudgeQuestion, JudgeSettings, check_scale, mean_value, point_questions, rated_criterion
-from salon.judge.verdicts import VerdictReader
-from salon.judge.vlm import Reply
+from salon.judge import JudgeQuestion, JudgeSettings, Reply, VerdictReader
+from salon.judge.protocol import check_scale, mean_value, point_questions, rated_criterion
 
 RATE = JudgeSettings(protocol="rate")
 

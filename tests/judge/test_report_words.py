@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from salon.evaluate.results import PanelFigures
-from salon.evaluate.words import judge_warnings
+from salon.evaluate.judges import judge_warnings
+from salon.evaluate.pair_results import PanelFigures
 
 
 @pytest.mark.parametrize(

@@ -8,12 +8,9 @@ import pytest
 from scored_study import Redness, study_in
 
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import TableScorer, make_scorer, scorer_lines
-from salon.judge.scoring import ScoreSettings, read_scores, score_study
-from salon.models.cache import ResultCache
-from salon.study import Item, Scorer
-from salon.study.interfaces import ScorerCard
+from salon.judge import MEASUREMENTS, ScoreSettings, TableScorer, make_scorer, read_scores, score_study, scorer_lines
+from salon.models import ResultCache
+from salon.study import Item, Scorer, ScorerCard
 
 
 @pytest.fixture
@@ -28,7 +25,7 @@ def kept(tmp_path):
 
 
 def test_gaps_have_reasons_and_never_a_value(folder, kept):
-    run = score_study(study_in(folder), folder, Redness().scorer, kept=kept)
+    run = score_study(study_in(folder), folder, Redness().scorer, cache=kept)
     rows = {row["item"]: row for row in pq.read_table(folder / run.file).to_pylist()}
     assert len(rows) == run.items == 10
     assert rows["p0-red"]["value"] == 1
@@ -47,9 +44,9 @@ def test_gaps_have_reasons_and_never_a_value(folder, kept):
 def test_a_picture_is_looked_at_once(folder, kept):
     red = Redness()
     study = study_in(folder)
-    first = score_study(study, folder, red.scorer, kept=kept)
+    first = score_study(study, folder, red.scorer, cache=kept)
     assert len(red.looked) == 4  # the same four pictures under both prompts
-    again = score_study(study, folder, red.scorer, kept=kept)
+    again = score_study(study, folder, red.scorer, cache=kept)
     assert len(red.looked) == 6  # gaps are tried again: teal and navy
     assert again.reused > first.reused
     assert again.model_copy(update={"reused": first.reused}) == first
@@ -58,7 +55,7 @@ def test_a_picture_is_looked_at_once(folder, kept):
 def test_the_prompt_counts_where_it_is_read(folder, kept):
     red = Redness("image and prompt")
     study = study_in(folder, broken=False)
-    score_study(study, folder, red.scorer, kept=kept)
+    score_study(study, folder, red.scorer, cache=kept)
     assert len(red.looked) == 8
     values = pq.read_table(folder / "scores" / "redness.parquet").to_pylist()
     by_item = {row["item"]: row["value"] for row in values}
@@ -68,7 +65,7 @@ def test_the_prompt_counts_where_it_is_read(folder, kept):
 
 def test_intent_alone_leaves_prompts_without_one_unscored(folder, kept):
     red = Redness("image and prompt", view=("intent",))
-    run = score_study(study_in(folder, broken=False), folder, red.scorer, kept=kept)
+    run = score_study(study_in(folder, broken=False), folder, red.scorer, cache=kept)
     rows = {row["item"]: row for row in pq.read_table(folder / run.file).to_pylist()}
     assert rows["p0-red"]["value"] - 1 == len("a fair")
     assert "no intent" in rows["p1-red"]["unscored"]
@@ -84,9 +81,9 @@ def test_a_killed_run_goes_on(folder, kept):
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
-        score_study(study, folder, red.scorer, ScoreSettings(batch=1), stop, kept=kept)
+        score_study(study, folder, red.scorer, ScoreSettings(batch=1), stop, cache=kept)
     assert not (folder / "scores").exists()
-    whole = score_study(study, folder, red.scorer, ScoreSettings(batch=1), kept=kept)
+    whole = score_study(study, folder, red.scorer, ScoreSettings(batch=1), cache=kept)
     assert whole.scored == 4
     assert red.looked.count(red.looked[0]) == 1  # red was kept before the stop
     assert told[-1][1] == 10
@@ -94,10 +91,10 @@ def test_a_killed_run_goes_on(folder, kept):
 
 def test_limit_and_names(folder, kept):
     study, red = study_in(folder), Redness()
-    assert score_study(study, folder, red.scorer, ScoreSettings(limit=3), kept=kept).items == 3
+    assert score_study(study, folder, red.scorer, ScoreSettings(limit=3), cache=kept).items == 3
     red.scorer.name = "../outside"
     with pytest.raises(BadValue, match="plain word"):
-        score_study(study, folder, red.scorer, kept=kept)
+        score_study(study, folder, red.scorer, cache=kept)
 
 
 def test_a_scorer_of_numbers_alone(folder, kept):
@@ -108,7 +105,7 @@ def test_a_scorer_of_numbers_alone(folder, kept):
             return [None if item.image is None else float(len(item.id)) for item in items]
 
     assert isinstance(Lengths(), Scorer)
-    run = score_study(study_in(folder), folder, Lengths(), kept=kept)
+    run = score_study(study_in(folder), folder, Lengths(), cache=kept)
     assert (run.scored, run.unscored) == (9, {"the scorer gave no number": 1})
 
 
@@ -126,7 +123,7 @@ def test_a_table_is_never_read_by_the_card_of_another(folder, kept, monkeypatch,
 
     study, other = study_in(folder), Numbers()
     if again:
-        score_study(study, folder, Numbers(), kept=kept)
+        score_study(study, folder, Numbers(), cache=kept)
     other.card, other.value = ScorerCard(higher_is_better=False), 2.0
     put, seen = os.replace, []
 
@@ -138,10 +135,10 @@ def test_a_table_is_never_read_by_the_card_of_another(folder, kept, monkeypatch,
 
     monkeypatch.setattr(os, "replace", stop)
     with pytest.raises(KeyboardInterrupt):
-        score_study(study, folder, other, kept=kept)
+        score_study(study, folder, other, cache=kept)
     monkeypatch.undo()
     assert not (folder / "scores" / "numbers.parquet").exists()
-    assert score_study(study, folder, other, kept=kept).low == 2.0
+    assert score_study(study, folder, other, cache=kept).low == 2.0
 
 
 # -- tables -----------------------------------------------------------------------------------------------------------
@@ -205,7 +202,7 @@ def test_bad_tables(tmp_path, text, error):
 
 
 def test_reading_scores_back(folder, kept):
-    run = score_study(study_in(folder), folder, Redness().scorer, kept=kept)
+    run = score_study(study_in(folder), folder, Redness().scorer, cache=kept)
     assert read_scores(folder / run.file).column_names == ["item", "value", "sigma", "unscored"]
     with pytest.raises(BadFile):
         read_scores(folder / "study.toml")

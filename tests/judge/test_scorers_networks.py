@@ -5,14 +5,12 @@ import pytest
 from PIL import Image, ImageDraw
 
 from salon.errors import BadFile, BadValue
+from salon.judge import NoReply, Reply
 from salon.judge.scorers.composite import composite, read_alike, seen_alike
 from salon.judge.scorers.rules import ChecklistQuestion, checklist_scorer, read_questions
-from salon.judge.vlm import NoReply, Reply
-from salon.models.cache import ResultCache
+from salon.models import READER, Reading, ResultCache, TextLine
 from salon.models.embedded_networks import class_names
-from salon.models.ocr import READER, Reading, TextLine
-from salon.study import Item, Prompt
-from salon.study.nouns import Signature
+from salon.study import Item, Prompt, Signature
 
 # -- the composite ----------------------------------------------------------------------------------------------------
 

@@ -12,20 +12,13 @@ import pytest
 from PIL import Image
 from scipy.special import expit
 from scoring_server import png
-from trained_example import Colors, save_model
-from trained_example import colors as colors
+from trained_example import Colors, colors as colors, save_model
 
 from salon.errors import BadFile, BadValue
-from salon.judge.trained_model import opened, pair_logits, trained_scorer
-from salon.select.service.model import (
-    DecodedPicture,
-    LoadFailed,
-    LoadInProgress,
-    LoadOrder,
-    UnknownVersion,
-    load_scoring,
-)
-from salon.select.service.service import ScoringService, SentPicture, ServiceSettings
+from salon.judge import opened
+from salon.judge.trained_model import pair_logits, trained_scorer
+from salon.select import LoadFailed, LoadOrder, ScoringService, SentPicture, ServiceSettings
+from salon.select.service.model import DecodedPicture, LoadInProgress, UnknownVersion, load_scoring
 from salon.study import Item, Prompt
 from salon.web.scoring.answers import blend_criteria
 from salon.web.scoring.requests import ExplainIn, PickIn

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile, BadValue
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, NoReply, Reply, Sight, Vlm
+from salon.judge import Conversation, NoReply, Reply, ScriptedVlm, Sight, Vlm
 
 
 def asked(*items: str, **more: object) -> Conversation:

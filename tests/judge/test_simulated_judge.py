@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.judge.simulation import UNREADABLE, SimulatedVlm
-from salon.judge.vlm import Conversation, Sight, Vlm
+from salon.judge import Conversation, Sight, SimulatedVlm, Vlm
+from salon.judge.simulation import UNREADABLE
 
 ITEMS = [f"item-{number:03d}" for number in range(64)]
 TRUTH = {item: float(number) for number, item in enumerate(ITEMS)}

@@ -8,13 +8,10 @@ import pytest
 from judged_study import saved
 from lettered import Lettered
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadValue
-from salon.judge.folder import read_verdicts
-from salon.judge.protocol import JudgeSettings
-from salon.judge.registry import JudgeSpec
+from salon.judge import JudgeSettings, JudgeSpec, judge_study, read_verdicts
 from salon.judge.reply_storage import DistributedVlm
-from salon.judge.run import judge_study
 from salon.store import open_study
 
 

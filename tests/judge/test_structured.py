@@ -5,10 +5,9 @@ from __future__ import annotations
 import math
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
-from salon.calls.call import Refusal
+from salon.calls import Refusal
 from salon.judge.chat_protocol import Dialect, is_too_long, option_chances, verdict_place
 
 

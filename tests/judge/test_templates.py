@@ -8,11 +8,8 @@ import pytest
 from judged_study import judged_study, text_of
 
 from salon.errors import BadFile, BadValue, SalonError, UnknownReference
-from salon.judge.messages import Messages, Template, Templates
-from salon.judge.plan import plan_run
-from salon.judge.protocol import JudgeQuestion, JudgeSettings
-from salon.judge.verdicts import VerdictReader
-from salon.judge.vlm import Reply
+from salon.judge import JudgeQuestion, JudgeSettings, Messages, Reply, Templates, VerdictReader, plan_run
+from salon.judge.messages import Template
 from salon.study import Cohort, Comparison, Item, Prompt, Rater, Study
 
 PAIR = JudgeQuestion(

@@ -11,18 +11,13 @@ from tick_example import full_ticks, majorities, people_who_tick, tick, tick_rep
 
 from salon.cli.judge_report import report as command
 from salon.errors import TooFew, UnknownReference
-from salon.evaluate.checklists import Routing, rater_ticks, tick_panel
-from salon.evaluate.judge_page import judge_page
-from salon.evaluate.judges import report_judges
-from salon.evaluate.results import ReportSettings
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
+from salon.evaluate import ReportSettings, Routing, evaluation_page, report_judges
+from salon.evaluate.checklists import rater_ticks, tick_panel
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.store.folder import save_study
-from salon.study import Checklist, Rater
-from salon.study.answers import Point, Route
+from salon.store import save_study
+from salon.study import Checklist, Point, Rater, Route
 
 
 def values(figures, *names):
@@ -61,7 +56,7 @@ def test_a_run_s_own_folder_is_read_and_its_worth_recovered(tmp_path):
     judge_study(study, tmp_path, judge, JudgeSettings(protocol="checklist"), looks=False)
     made = report_judges(study, tmp_path, ReportSettings(draws=300), check=False)
     one = made.ticks.judges[0]
-    assert (one.judge, one.kind, one.simulated, one.usage.answers) == ("sim", "checklist", True, 480)
+    assert (one.name, one.kind, one.simulated, one.usage.answers) == ("sim", "checklist", True, 480)
     assert one.usage.unread == sum(one.usage.reasons.values()) > 0
     assert one.macro.parsed_only.low < 0.75 < one.macro.parsed_only.high
     assert one.macro.accuracy.value == pytest.approx((1 - one.macro.unread.value) * one.macro.parsed_only.value)
@@ -80,8 +75,8 @@ def test_pairs_and_checklists_stand_in_one_report(tmp_path):
     tables = {kind: study.table(kind) for kind in study.counts} | {"checklists": lists}
     both_kinds = type(study).build(study.name, study.criteria, tables=tables)
     made = report(both_kinds, pairs, ticks=[lost])
-    assert [one.judge for one in (*made.judges, *made.ticks.judges)] == ["j", "points"]
-    text = judge_page(made).html()
+    assert [one.name for one in (*made.judges, *made.ticks.judges)] == ["j", "points"]
+    text = evaluation_page(made).html()
     assert disagreements(text, json.loads(made.model_dump_json())) == []
     assert text.index('id="accuracy"') < text.index('id="checklists"')
 
@@ -145,18 +140,19 @@ def test_routes_send_points_to_their_judges():
 def test_a_judge_s_figures_do_not_hang_on_its_neighbours():
     study, judges = two_minds()
     alone, beside = tick_reported(study, judges[1]).ticks, tick_reported(study, *judges).ticks
-    assert next(one for one in beside.judges if one.judge == "y").macro == alone.judges[0].macro
+    assert next(one for one in beside.judges if one.name == "y").macro == alone.judges[0].macro
 
 
 def test_page_and_json_agree_and_all_figures_are_shown():
     made = full_ticks()
-    text = judge_page(made).html()
+    text = evaluation_page(made).html()
     keys = {key for key, _ in numbers_in(text)}
     for name in ("accuracy", "parsed_only", "balanced", "kappa", "on_yes", "on_no", "pass_rate", "lean", "unread"):
         assert f"ticks.judges.0.macro.{name}.value" in keys
         assert f"ticks.judges.1.criteria.1.figures.{name}.value" in keys
-    assert {"ticks.panel.1.next_rater.low", "ticks.together.0.macro.accuracy.value", "ticks.agreement.0.kappa.value",
-            "ticks.judges.2.points.0.accuracy.value", "ticks.judges.1.to_best.high"} <= keys  # fmt: skip
+    assert {"ticks.panel.1.ceilings.next_rater.low", "ticks.together.0.macro.accuracy.value",
+            "ticks.agreement.0.kappa.value", "ticks.judges.2.points.0.accuracy.value",
+            "ticks.judges.1.to_best.high"} <= keys  # fmt: skip
     assert "Bias and perception" not in text
     assert "tells yes from no" in text
 
@@ -170,7 +166,7 @@ def test_at_the_terminal(tmp_path):
     routes.write_text('[[route]]\ntag = "*"\njudges = ["sim"]\n')
     ran = CliRunner().invoke(command, [str(tmp_path), "--draws", "100", "--routes", str(routes)])
     assert ran.exit_code == 0, ran.output
-    for words in ("Checklists against people", "Judges together", "Hardest points", "next rater"):
+    for words in ("Checklists against people", "Several judges as one", "hardest first", "Next rater"):
         assert words in ran.output
 
 
@@ -186,8 +182,8 @@ def test_what_cannot_be_reported_is_named():
     with pytest.raises(UnknownReference, match="criterion of the study"):
         ticking(study, [tick("i000", "p", 1.0, criterion="taste")])
     alone = tick_reported(ticked([(1, 0)]), ticking(study, [tick("i000", "p", None)]))
-    assert (alone.ticks.panel[0].next_rater, alone.ticks.judges[0].macro.parsed_only) == (None, None)
-    assert "ceilings need two answers" in judge_page(alone).html()
+    assert (alone.ticks.panel[0].ceilings, alone.ticks.judges[0].macro.parsed_only) == (None, None)
+    assert "ceilings need two answers" in evaluation_page(alone).html()
 
 
 def test_people_are_counted_as_a_plain_count_does():

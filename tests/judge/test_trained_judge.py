@@ -12,14 +12,10 @@ from trained_example import card_of, colors, save_model  # noqa: F401
 
 from salon.cli.main import run as salon
 from salon.errors import BadValue
-from salon.judge import trained_model as trained_judge
-from salon.judge.folder import read_verdicts
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
+from salon.judge import JudgeSettings, judge_study, read_verdicts, trained_model as trained_judge
 from salon.judge.trained_model import TrainedJudge
-from salon.models.cache import ResultCache
-from salon.models.preference_model import load_model
-from salon.store.folder import open_study
+from salon.models import ResultCache, load_model
+from salon.store import open_study
 
 ALL = JudgeSettings(pairs="all")
 
@@ -55,9 +51,9 @@ def test_both_orders_say_the_same_and_chances_are_the_model_s(colors, tmp_path: 
 def test_what_is_known_is_not_worked_out_again(colors, tmp_path: Path, monkeypatch) -> None:  # noqa: F811
     study, model = study_in(tmp_path / "study", broken=False), save_model(tmp_path / "model")
     kept = ResultCache(tmp_path / "kept.sqlite")
-    first = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, kept=kept), ALL, looks=False)
+    first = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, result_cache=kept), ALL, looks=False)
     monkeypatch.setattr(trained_judge, "pair_logits", None)
-    again = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, kept=kept), ALL, looks=False)
+    again = judge_study(study, tmp_path / "study", TrainedJudge("m", model, study, result_cache=kept), ALL, looks=False)
     assert (first.stored, again.stored) == (0, 24)
     assert first.signature == again.signature
 
@@ -76,7 +72,7 @@ def test_even_odds_are_a_tie_with_or_without_one_on_the_menu(tmp_path: Path, mon
     study = study_in(tmp_path / "study", broken=False)
     monkeypatch.setattr(trained_judge, "opened", lambda folder, device: (Even(), "0"))
     settings = JudgeSettings(pairs="all", ties=ties)
-    judge = TrainedJudge("even", tmp_path, study, kept=ResultCache(tmp_path / "kept.sqlite"))
+    judge = TrainedJudge("even", tmp_path, study, result_cache=ResultCache(tmp_path / "kept.sqlite"))
     judge_study(study, tmp_path / "study", judge, settings, looks=False)
     judged = open_study(tmp_path / "study" / "judges" / "even")
     assert {one.outcome for one in judged.nouns("comparisons")} == {"tie"}

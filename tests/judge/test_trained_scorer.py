@@ -14,14 +14,10 @@ from trained_example import Colors, card_of, colors, save_model  # noqa: F401
 
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue
+from salon.evaluate import ItemOrder
 from salon.evaluate.answers import score_judge
-from salon.evaluate.people import ItemOrder
-from salon.judge import model_scorers as of_model
-from salon.judge import trained_model as trained
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import score_study
-from salon.models.cards import ModelScore, known_criteria
-from salon.models.preference_model import load_model
+from salon.judge import make_scorer, model_scorers as of_model, score_study, trained_model as trained
+from salon.models import ModelScore, known_criteria, load_model
 from salon.study import Criterion, Study
 
 

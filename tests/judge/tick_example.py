@@ -6,9 +6,9 @@ from functools import cache
 
 import numpy as np
 
+from salon.evaluate import ReportSettings
 from salon.evaluate.checklists import verdict_ticks
 from salon.evaluate.judges import judge_report
-from salon.evaluate.results import ReportSettings
 from salon.judge.folder import verdict_table
 from salon.judge.protocol import JudgeVerdict
 from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study

@@ -11,12 +11,17 @@ import torch
 from PIL import Image
 
 from salon.judge import trained_model as trained
-from salon.models import preference_model
-from salon.models.cards import ModelCard, ModelCriterion
-from salon.models.encoders import EncoderPart, Vectors
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import save_heads
-from salon.study.nouns import Signature
+from salon.models import (
+    EncoderPart,
+    HeadShape,
+    ModelCard,
+    ModelCriterion,
+    PreferenceHeads,
+    Vectors,
+    preference_model,
+    save_heads,
+)
+from salon.study import Signature
 
 PART = EncoderPart("color", 3, False)
 

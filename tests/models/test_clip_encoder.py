@@ -10,9 +10,7 @@ from tiny_clip import DIM, SIDE, TEXTS, bpe, pictures, save_clip
 from transformers import PreTrainedTokenizerFast, SiglipConfig, SiglipImageProcessorPil, SiglipModel
 
 from salon.errors import BadFile, BadValue
-from salon.models.clip import Clip
-from salon.models.encoders import Encoder, open_encoder
-from salon.models.peers import PEERS
+from salon.models import PEERS, Clip, Encoder, open_encoder
 from salon.models.weights import MissingWeights
 
 

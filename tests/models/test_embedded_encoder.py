@@ -9,9 +9,8 @@ from PIL import Image
 
 from salon.errors import BadValue
 from salon.judge.scorers.composite import seen_alike
-from salon.models import embedded_networks, ocr
-from salon.models.cache import ResultCache
-from salon.models.encoders import Encoder, SharedEncoder, open_encoder, picture_parts
+from salon.models import Encoder, ResultCache, embedded_networks, ocr, open_encoder, picture_parts
+from salon.models.encoders import SharedEncoder
 
 TEXTS = ["an umbrella in the rain", "tax law for beginners", "  "]
 

@@ -13,10 +13,10 @@ import pytest
 from PIL import Image
 from waiting import until
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile, BadValue
-from salon.models.embeddings import EmbeddingCache, encode_pictures, encode_texts
-from salon.models.encoders import EncoderPart
+from salon.models import EncoderPart, encode_pictures, encode_texts
+from salon.models.embeddings import EmbeddingCache
 
 WIDTH = 6
 

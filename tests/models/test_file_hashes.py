@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.models import cache, embedded_networks, ocr, saliency
+from salon.models import cache, embedded_networks, fingerprint, model_fingerprint, ocr, saliency_map as saliency
 from salon.models.cache import file_sha256, folder_sha256
-from salon.models.weights import fingerprint, model_fingerprint
 
 SIZE = 300_000
 

@@ -5,8 +5,8 @@ import pickle
 import numpy as np
 from PIL import Image, ImageDraw
 
+from salon.models import Encoder, open_encoder
 from salon.models.embedded_encoder import colors, edges, strokes
-from salon.models.encoders import Encoder, open_encoder
 
 
 def halves(first: str, second: str, *, lying: bool = False) -> Image.Image:

@@ -13,11 +13,10 @@ from red_study import Colors, study_in
 from tiny_clip import pictures, save_clip
 
 from salon.errors import BadFile, BadValue
-from salon.models.folder_encoders import ClipEncoder
+from salon.models import ClipEncoder
 from salon.study import Study
-from salon.train import train_heads as training
+from salon.train import CompareSettings, HeadSettings, train_heads as training
 from salon.train.compare_heads import COMPARISON_FILE, LORA, LoraEncoderSettings, compare_heads, tune_encoder
-from salon.train.settings import CompareSettings, HeadSettings
 from salon.train.train_heads import prepare_study
 
 QUICK = HeadSettings(

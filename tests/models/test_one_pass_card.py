@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from salon.models.cards import ModelCriterion, OnePassCard, read_one_pass_card, write_one_pass_card
-from salon.study.nouns import Signature
+from salon.models import ModelCriterion, OnePassCard, read_one_pass_card, write_one_pass_card
+from salon.study import Signature
 
 
 def test_a_card_is_read_on_another_machine(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -10,10 +10,9 @@ from PIL import Image
 from transformers import AutoImageProcessor, AutoTokenizer
 
 from salon.errors import BadValue
-from salon.models import preprocessing
+from salon.models import PEERS, preprocessing
 from salon.models.clip import OpenClipTokenizer, clean_text
 from salon.models.imagereward import _tokenizer
-from salon.models.peers import PEERS
 from salon.models.preprocessing import (
     PatchLayout,
     folder_rule,
@@ -23,7 +22,7 @@ from salon.models.preprocessing import (
     resized_size,
     size_refusal,
 )
-from salon.store.pictures import read_picture
+from salon.store import read_picture
 from salon.train.losses import log_chances
 
 SQUARE = ("hpsv2", "pickscore", "laion", "imagereward", "mps")

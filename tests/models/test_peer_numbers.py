@@ -14,10 +14,9 @@ from click.testing import CliRunner
 from peer_reference import TEXTS, TWINS, asked
 
 from salon.cli.score import score
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.models.reward_network import open_parts
-from salon.store.pictures import read_picture
+from salon.judge import ScoreSettings, make_scorer
+from salon.models import open_parts
+from salon.store import read_picture
 
 pytestmark = pytest.mark.data
 TOLERANCE = 1e-4

@@ -10,12 +10,17 @@ import numpy as np
 import pytest
 from peer_reference import TEXTS
 
-from salon.bench.rater_evaluation import open_scorers, read_tests, released_test_tables
-from salon.bench.rewards import RewardTableSettings, reward_tables, score_study_pictures
-from salon.evaluate.results import ReportSettings
-from salon.judge.scoring import ScoreSettings
-from salon.store.formats import import_files
-from salon.store.formats.hpd import PictureFiles
+from salon.bench import (
+    RewardTableSettings,
+    open_scorers,
+    read_tests,
+    released_test_tables,
+    reward_tables,
+    score_study_pictures,
+)
+from salon.evaluate import ReportSettings
+from salon.judge import ScoreSettings
+from salon.store import PictureFiles, import_files
 
 pytestmark = pytest.mark.data
 CPU = ScoreSettings(device="cpu")

@@ -9,8 +9,8 @@ import pytest
 import torch
 
 from salon.errors import UnknownReference
-from salon.models.encoders import EncoderPart
-from salon.models.preference_heads import HeadShape, PreferenceHeads, PrincipalAxes, one_blocks, two_blocks
+from salon.models import EncoderPart, HeadShape, PreferenceHeads
+from salon.models.preference_heads import PrincipalAxes, one_blocks, two_blocks
 
 SEEN, IMAGE = EncoderPart("seen", 3, True), EncoderPart("image", 5, False)
 

@@ -12,11 +12,19 @@ import torch
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel
-from salon.models.encoders import EncoderPart, Vectors
-from salon.models.preference_heads import HeadShape, PreferenceHeads
-from salon.models.preference_model import HeadsModel, load_model, save_heads
-from salon.study.nouns import Signature
+from salon.models import (
+    EncoderPart,
+    HeadShape,
+    HeadsModel,
+    ModelCard,
+    ModelCriterion,
+    PreferenceHeads,
+    PreferenceModel,
+    Vectors,
+    load_model,
+    save_heads,
+)
+from salon.study import Signature
 
 
 class Colors:

@@ -14,9 +14,10 @@ from torch.nn.functional import normalize
 from transformers import AutoTokenizer, CLIPImageProcessorPil
 
 from salon.errors import BadFile
+from salon.judge import PictureScore
 from salon.judge.scorers import released
-from salon.judge.scoring import PictureScore
-from salon.models.weights import MissingWeights, fingerprint, load_weights, read_state
+from salon.models import fingerprint
+from salon.models.weights import MissingWeights, load_weights, read_state
 from salon.study import Item, Prompt
 
 PROMPTS = [Prompt(id=str(n), intent=text, description="with words") for n, text in enumerate(TEXTS)]

@@ -13,13 +13,11 @@ from scipy.stats import norm
 from transformers import AutoModelForImageTextToText
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.models.cards import MODEL_CARD, ModelCard, PreferenceModel
-from salon.models.preference_model import load_model
-from salon.models.reward_heads import REWARD
-from salon.models.reward_model import load_reward, log_odds, save_reward
-from salon.models.reward_network import DEFAULT_INSTRUCTION, open_parts
+from salon.models import MODEL_CARD, REWARD, ModelCard, PreferenceModel, load_model, log_odds, open_parts, save_reward
+from salon.models.reward_model import load_reward
+from salon.models.reward_network import DEFAULT_INSTRUCTION
 from salon.models.weights import MissingWeights
-from salon.study.nouns import Signature
+from salon.study import Signature
 
 TEXTS = ["a red fair", "a somewhat longer text about a fair by the sea"]
 

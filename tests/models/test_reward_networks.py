@@ -16,16 +16,11 @@ from tiny_rewards import INSTRUCTION, save_hpsv3, save_image_reward
 
 from salon.errors import BadFile, BadValue
 from salon.judge.trained_model import trained_scorer
-from salon.models.cards import read_model_card
-from salon.models.hpsv3 import QwenReward
-from salon.models.imagereward import BlipReward
-from salon.models.peers import PEERS
+from salon.models import PEERS, REWARD, BlipReward, QwenReward, open_parts, read_model_card
 from salon.models.preprocessing import prepare_picture
-from salon.models.reward_heads import REWARD
 from salon.models.reward_model import load_reward
-from salon.models.reward_network import open_parts
 from salon.models.weights import MissingWeights
-from salon.train.train_reward import train_reward
+from salon.train import train_reward
 
 
 @pytest.fixture(scope="module")

@@ -12,8 +12,9 @@ from scoring_server import Served, png, serving
 from tiny_clip import save_clip
 from waiting import until
 
-from salon.models.weights import fingerprint
-from salon.select.service.model import LoadOrder, load_scoring
+from salon.models import fingerprint
+from salon.select import LoadOrder
+from salon.select.service.model import load_scoring
 
 
 def change_middle(path: Path) -> None:

@@ -8,7 +8,7 @@ from tiny_vlm import FAMILIES, build_tiny_vlm
 from transformers import AutoModelForImageTextToText, AutoTokenizer
 
 from salon.errors import BadFile, BadValue
-from salon.models.encoders import Encoder, open_encoder
+from salon.models import Encoder, open_encoder
 
 TEXTS = ["A or B", "which image is better, and why is the other one not?"]
 

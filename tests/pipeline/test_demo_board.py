@@ -10,25 +10,16 @@ from statistics import fmean
 import pytest
 from red_study import Colors
 
-from salon.bench.board import entry_folder, open_board
-from salon.bench.entry_files import RESULT, read_published
-from salon.bench.result import entry_result
-from salon.bench.suite import Suite
-from salon.bench.suite_folder import with_hashes
-from salon.bench.verify import verify
-from salon.cli import demo, demo_board
-from salon.cli import demo_board as demo_select
+from salon.bench import Suite, entry_folder, entry_result, open_board, read_published, verify, with_hashes
+from salon.bench.entry_files import RESULT
+from salon.cli import demo, demo_board, demo_board as demo_select
 from salon.cli.demo_board import demo_suite, make_board
-from salon.collect.simulate.designers import designers_study
+from salon.collect import designers_study
 from salon.errors import MissingExtra
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import ScoreSettings, read_scores, score_study, scores_file
+from salon.generate import GenerateSettings, generate_items, house_generator, read_prompts
+from salon.judge import SCORES_FOLDER as SCORES, ScoreSettings, read_scores, score_study, scores_file
 from salon.models import preference_model
-from salon.store.folder import open_study, save_study
+from salon.store import open_study, save_study
 from salon.train import train_heads as training
 
 ENTRIES = ("atelier", "proof", "proof+low-contrast@0.7")

@@ -6,11 +6,8 @@ from itertools import combinations
 from pathlib import Path
 
 from salon.cli.demo_studio import DESIGNERS, collect_answers
-from salon.collect.studio.setup import open_studio
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
+from salon.collect import open_studio
+from salon.generate import GenerateSettings, generate_items, house_generator, read_prompts
 
 
 def test_every_pair_is_answered_by_every_designer_and_mostly_rightly(tmp_path: Path) -> None:

@@ -11,7 +11,7 @@ from drawn_studies import Drawn, random_ranks, shared_ranks
 
 from salon.cli.main import run
 from salon.report import disagreements
-from salon.store.folder import save_study
+from salon.store import save_study
 
 QUICK = ("--draws", 200, "--tie-repeats", 3)
 

@@ -6,8 +6,9 @@ import json
 from pathlib import Path
 from typing import Any
 
-from salon.bench.posters.files import PosterFile, parse_file
-from salon.bench.posters.tasks import ATTRIBUTES, COLORS, STYLES, TASKS, task_named
+from salon.bench import TASKS, PosterFile, task_named
+from salon.bench.posters.files import parse_file
+from salon.bench.posters.tasks import ATTRIBUTES, COLORS, STYLES
 
 Record = dict[str, Any]
 EFFECTS = ("stone", "ice cubes", "neon-light", "wood", "gold foil", "fur", "balloon", "lava")

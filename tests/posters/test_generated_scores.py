@@ -6,23 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from PIL import Image
 from public_files import made
 
+from salon.bench import PosterFile, PosterReport, PosterScoreSettings, find_files, read_judges, report_page, score_files
 from salon.bench.posters.contestants import fill_responses
-from salon.bench.posters.files import PosterFile, find_files, find_picture, read_judges
+from salon.bench.posters.files import find_picture
 from salon.bench.posters.generate import generate_files
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import PROMPTS
 from salon.bench.posters.measurement import measure_files
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.score_report import report_page
 from salon.cli.main import run
-from salon.generate.houses import house_generator
-from salon.generate.record import GenerateSettings
+from salon.generate import GenerateSettings, house_generator
 
 QUICK = PosterScoreSettings(draws=100)
 TASKS = tuple(PROMPTS)

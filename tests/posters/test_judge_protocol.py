@@ -10,14 +10,13 @@ from click.testing import CliRunner
 from PIL import Image
 from public_files import made
 
+from salon.bench import find_files, picture_root, read_judges, read_protocol
 from salon.bench.posters import judge_protocol
-from salon.bench.posters.files import find_files, picture_root, read_judges
 from salon.bench.posters.judge import judge_files
-from salon.bench.posters.judge_protocol import ANSWER, POINT, prompt_hash, read_protocol
+from salon.bench.posters.judge_protocol import ANSWER, POINT, prompt_hash
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, Sight
+from salon.judge import Conversation, ScriptedVlm, Sight
 
 UND = """
 import openai_that_is_not_installed

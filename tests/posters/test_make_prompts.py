@@ -7,13 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from salon.bench.posters.files import find_files, open_file
+from salon.bench import find_files
+from salon.bench.posters.files import open_file
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import HOW, PROMPTS
 from salon.bench.posters.tasks import OPERATIONS
-from salon.judge.point_rules import read_rule
-from salon.render.brief import STYLES
-from salon.render.brief_text import read_brief
+from salon.judge import read_rule
+from salon.render import STYLES, read_brief
 from salon.study import Prompt
 
 TASKS = tuple(PROMPTS)

@@ -6,8 +6,7 @@ import json
 from dataclasses import replace
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from public_files import UNDERSTANDING, made
 
 from salon.bench.posters.answers_choice import read_label, read_letter

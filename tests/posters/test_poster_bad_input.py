@@ -11,15 +11,11 @@ from click.testing import CliRunner
 from PIL import Image
 from public_files import made, records
 
-from salon.bench.posters.files import PosterFile, find_files, open_file
+from salon.bench import PosterFile, PosterScoreSettings, find_files, score_files, task_named
+from salon.bench.posters.files import open_file
 from salon.bench.posters.judge import judge_files
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
-from salon.cli.main import run as terminal
-from salon.cli.main import salon as command
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import NoReply
+from salon.cli.main import run as terminal, salon as command
+from salon.judge import NoReply, ScriptedVlm
 
 QUICK = PosterScoreSettings(draws=100)
 LONG = "lorem ipsum dolor " * 6000

@@ -13,15 +13,21 @@ from click.testing import CliRunner
 from PIL import Image
 from public_files import ALL, UNDERSTANDING, made
 
-from salon.bench.posters.comparison import ComparisonReport, PosterContestant, compare_files, is_apart
-from salon.bench.posters.comparison_report import compared_page
-from salon.bench.posters.compat import with_released
+from salon.bench import (
+    PosterContestant,
+    PosterFile,
+    PosterPaperTable,
+    PosterScoreSettings,
+    compare_files,
+    compared_page,
+    is_apart,
+    score_files,
+    with_released,
+)
+from salon.bench.posters.comparison import ComparisonReport
 from salon.bench.posters.contestants import Name, fill_responses
-from salon.bench.posters.files import JudgeCard, PosterFile, record_judge
+from salon.bench.posters.files import JudgeCard, record_judge
 from salon.bench.posters.judge_protocol import released_hash
-from salon.bench.posters.paper_tables import PosterPaperTable
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
 from salon.report import disagreements

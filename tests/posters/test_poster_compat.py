@@ -7,12 +7,10 @@ import json
 import pytest
 from public_files import ALL, EFFECTS, made
 
-from salon.bench.posters.compat import k_norm, numbers, readings, refuse_option, released_scores, with_released
+from salon.bench import PosterFile, PosterScoreSettings, score_files, task_named, with_released
+from salon.bench.posters.compat import k_norm, numbers, readings, refuse_option, released_scores
 from salon.bench.posters.contestants import fill_responses
-from salon.bench.posters.files import PosterFile, new_file
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
+from salon.bench.posters.files import new_file
 
 QUICK = PosterScoreSettings(draws=100)
 

@@ -10,10 +10,8 @@ from fontpkg import path as font_path
 from PIL import Image, ImageDraw, ImageFont
 from public_files import made
 
+from salon.bench import PosterFile, PosterScoreSettings, score_files
 from salon.bench.posters.contestants import OcrLine, _lines, engine_response, place_of, rapidocr, tesseract
-from salon.bench.posters.files import PosterFile
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
 
 BOXES = [[20, 20, 380, 100], [20, 150, 250, 200], [20, 250, 140, 280]]
 TEXTS = ["SUMMER", "Lemon tart", "from July"]

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 from public_files import ALL, LINES, made, records
 
-from salon.bench.posters.files import find_files, find_picture, new_file, open_file, parse_file
+from salon.bench import GROUPS, TASKS, find_files, task_named
+from salon.bench.posters.files import find_picture, new_file, open_file, parse_file
 from salon.bench.posters.item import texts_in
-from salon.bench.posters.tasks import GROUPS, TASKS, task_named
 from salon.errors import BadFile, BadValue
 
 STYLES = (

@@ -12,22 +12,26 @@ from images_server import ImagesServer
 from PIL import Image
 from public_files import made
 
-from salon.bench.posters.files import PosterFile, find_files, find_picture, read_card
-from salon.bench.posters.generate import generate_files, generate_named
+from salon.bench import (
+    PosterFile,
+    PosterReport,
+    PosterScoreSettings,
+    find_files,
+    generate_named,
+    judge_named,
+    read_card,
+    score_files,
+)
+from salon.bench.posters.files import find_picture
+from salon.bench.posters.generate import generate_files
 from salon.bench.posters.item_scores import point_verdicts
-from salon.bench.posters.judge import judge_files, judge_named
+from salon.bench.posters.judge import judge_files
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.briefs import PROMPTS
 from salon.bench.posters.measurement import measure_files
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
 from salon.errors import BadFile, BadValue
-from salon.generate.houses import house_generator
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import CallTerms
-from salon.judge.registry import JudgeSpec
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, NoReply
+from salon.generate import CallTerms, GenerateSettings, house_generator
+from salon.judge import Conversation, JudgeSpec, NoReply, ScriptedVlm
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
 QUICK = PosterScoreSettings(draws=100)

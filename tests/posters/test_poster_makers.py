@@ -9,17 +9,17 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 
+from salon.bench import GENERATION, GROUPS, TASKS, task_named
 from salon.bench.posters.files import open_file
 from salon.bench.posters.make import MADE, make_tasks, sheets
 from salon.bench.posters.make.items import FAMILIES, WORDS, balanced_choice, line_of_letters
 from salon.bench.posters.make.lettering import KINDS, photograph, textured_ground
 from salon.bench.posters.make.sets import make_item
 from salon.bench.posters.make.sheets import CONTRASTS, HARD_TEXTURES, TILTS, font_size_ocr, hard_ocr, simple_ocr
-from salon.bench.posters.tasks import FONT_SIZES, GENERATION, GROUPS, TASKS, task_named
+from salon.bench.posters.tasks import FONT_SIZES
 from salon.cli.main import salon as command
 from salon.errors import BadFile, BadValue
-from salon.render.chance import chance
-from salon.render.colors import to_rgb
+from salon.render import chance, to_rgb
 
 DRAWN = tuple(name for name in MADE if task_named(name).side == "understanding")
 ONE_OF_EACH = ("hard_ocr", "font_matching", "font_effect_2", "empty_space", "composition_understanding", "gen_dense")

@@ -14,12 +14,7 @@ from salon.bench.posters.make import composition, fonts, posters, sheets
 from salon.bench.posters.make.composition import METAPHORS
 from salon.bench.posters.make.lettering import textured_ground
 from salon.bench.posters.tasks import OPERATIONS
-from salon.render.brief import STYLES
-from salon.render.chance import chance
-from salon.render.colors import NAMES, to_rgb
-from salon.render.layout import Box
-from salon.render.poster import Poster
-from salon.render.quality import true_quality
+from salon.render import NAMES, STYLES, Box, Poster, chance, to_rgb, true_quality
 
 
 def ink_of(pixels: np.ndarray) -> np.ndarray:

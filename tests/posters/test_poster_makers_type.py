@@ -13,9 +13,7 @@ from salon.bench.posters.make.fonts import IMPRESSIONS
 from salon.bench.posters.make.items import LATIN, PLAIN
 from salon.bench.posters.make.lettering import line_in, paint_marks
 from salon.bench.posters.tasks import ATTRIBUTES, CLASSIC_EFFECTS, COLORS
-from salon.render.chance import chance
-from salon.render.colors import to_rgb
-from salon.render.layout import Box, Face
+from salon.render import Box, Face, chance, to_rgb
 
 SHEET = Box(x=40, y=40, width=1120, height=320)
 

@@ -12,14 +12,12 @@ import pytest
 from click.testing import CliRunner
 from public_files import made
 
+from salon.bench import PosterScoreSettings, score_files, task_named
 from salon.bench.posters.files import new_file
 from salon.bench.posters.make import make_tasks
 from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.make.sets import make_item
 from salon.bench.posters.pixel_contestant import can_measure, measured_answer
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
 from salon.cli.main import salon as command
 
 SEED = 5

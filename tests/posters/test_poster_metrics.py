@@ -8,19 +8,15 @@ from functools import cache
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from public_files import ALL, UNDERSTANDING, made
 from scipy import stats
 from scipy.stats import pearsonr
 
+from salon.bench import TASKS, MetricResult, PosterFile, PosterReport, PosterScoreSettings, score_files, task_named
 from salon.bench.posters import item as boxes
 from salon.bench.posters.contestants import fill_responses
-from salon.bench.posters.files import PosterFile
 from salon.bench.posters.metrics import pearson, worst_filled
-from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import TASKS, task_named
 
 QUICK = PosterScoreSettings(draws=100)
 OPTIONS = [task.name for task in TASKS if task.side == "understanding" and any(m.k for m in task.metrics)]

@@ -8,18 +8,23 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from public_files import ALL, made
 
-from salon.bench.posters.compat import k_norm, with_released
+from salon.bench import (
+    MetricResult,
+    PosterFile,
+    PosterScoreSettings,
+    find_files,
+    score_files,
+    task_named,
+    with_released,
+)
+from salon.bench.posters.compat import k_norm
 from salon.bench.posters.contestants import Name, fill_responses
-from salon.bench.posters.files import PosterFile, find_files, new_file
+from salon.bench.posters.files import new_file
 from salon.bench.posters.make import MADE, make_tasks
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.results import MetricResult, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
 
 QUICK = PosterScoreSettings(draws=200)
 SEEDS = 40

@@ -8,14 +8,12 @@ from pathlib import Path
 import pytest
 from public_files import made
 
+from salon.bench import PosterFile, PosterScoreSettings, find_files, score_files, task_named
 from salon.bench.posters.answers_text import is_exact, match_texts
 from salon.bench.posters.compat import clean
 from salon.bench.posters.contestants import fill_responses
-from salon.bench.posters.files import PosterFile, find_files, new_file
+from salon.bench.posters.files import new_file
 from salon.bench.posters.make.sets import make_item
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.tasks import task_named
 
 QUICK = PosterScoreSettings(draws=100)
 PLAIN = "Read the picture; give the words only, without punctuation or symbols."

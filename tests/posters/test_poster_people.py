@@ -11,16 +11,13 @@ from click.testing import CliRunner
 from PIL import Image
 from public_files import made
 
-from salon.bench.posters.files import PosterFile
-from salon.bench.posters.judge import TICK, people_study
+from salon.bench import PosterFile, people_study
+from salon.bench.posters.judge import TICK
 from salon.cli.main import salon as command
-from salon.collect.questions import Given
+from salon.collect import Given, ShownTask, Studio
 from salon.collect.settings import read_settings_file
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.studio import Studio
 from salon.errors import TooFew
-from salon.store.database import open_database
-from salon.store.folder import open_study
+from salon.store import open_database, open_study
 
 HOUR = 3_600_000
 """Milliseconds: nobody is too fast."""
@@ -71,7 +68,7 @@ def test_people_answer_in_the_studio_and_the_report_tells_how_often_they_agree(
     assert done.exit_code == 0, done.output
     told = json.loads(done.output[done.output.index("{") :])
     (judge,) = told["ticks"]["judges"]
-    assert judge["judge"] == "gpt"
+    assert judge["name"] == "gpt"
     assert judge["pooled"]["accuracy"]["value"] == pytest.approx(11 / 12)
     assert TICK in json.dumps(told)
 

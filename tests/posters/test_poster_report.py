@@ -11,11 +11,8 @@ from browser import chromium, page_faults
 from click.testing import CliRunner
 from public_files import ALL, UNDERSTANDING, made
 
-from salon.bench.posters.compat import with_released
+from salon.bench import PosterReport, PosterScoreSettings, report_page, score_files, with_released
 from salon.bench.posters.contestants import fill_responses
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
-from salon.bench.posters.score import score_files
-from salon.bench.posters.score_report import report_page
 from salon.cli.main import salon as command
 from salon.report import disagreements
 

@@ -10,15 +10,12 @@ from PIL import Image
 from public_files import made
 from tiny_vlm import build_tiny_vlm
 
-from salon.bench.posters.files import PosterFile, find_files, open_file, read_card
+from salon.bench import PosterFile, PosterScoreSettings, find_files, read_card, run_blind, run_named, score_files
+from salon.bench.posters.files import open_file
 from salon.bench.posters.judge import judge_files
-from salon.bench.posters.results import PosterScoreSettings
-from salon.bench.posters.run import run_blind, run_named, run_vlm
-from salon.bench.posters.score import score_files
+from salon.bench.posters.run import run_vlm
 from salon.errors import BadFile, BadValue
-from salon.judge.registry import JudgeSpec
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, NoReply
+from salon.judge import Conversation, JudgeSpec, NoReply, ScriptedVlm
 
 QUICK = PosterScoreSettings(draws=100)
 

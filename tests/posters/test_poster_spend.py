@@ -19,8 +19,8 @@ from PIL import Image
 from public_files import records
 from waiting import until
 
-from salon.bench.posters.files import find_files, parse_file
-from salon.bench.posters.tasks import TASKS
+from salon.bench import TASKS, find_files
+from salon.bench.posters.files import parse_file
 
 ITEMS = 3
 PRICE_IN, PRICE_OUT, IMAGE_TOKENS = 2.0, 10.0, 1000

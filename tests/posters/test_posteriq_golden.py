@@ -10,16 +10,14 @@ import pytest
 from click.testing import CliRunner
 from PIL import Image
 
-from salon.bench.posters.compat import released_scores, with_released
-from salon.bench.posters.files import RunCard, claim_folder, find_files, open_file, open_files, parse_file, write_back
-from salon.bench.posters.results import PosterScoreSettings
+from salon.bench import PosterScoreSettings, RunCard, find_files, score_files, with_released
+from salon.bench.posters.compat import released_scores
+from salon.bench.posters.files import claim_folder, open_file, open_files, parse_file, write_back
 from salon.bench.posters.run import run_vlm
-from salon.bench.posters.score import score_files
 from salon.cli.main import salon as command
 from salon.errors import BadFile
-from salon.judge.simulation import ScriptedVlm
-from salon.judge.vlm import Conversation, Sight
-from salon.store.pictures import size_within
+from salon.judge import Conversation, ScriptedVlm, Sight
+from salon.store import size_within
 
 HERE = Path(__file__).parent.parent / "golden" / "posteriq"
 QUICK = PosterScoreSettings(draws=100)

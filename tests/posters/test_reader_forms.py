@@ -7,8 +7,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.bench.posters.answers_choice import read_label, read_letter
 from salon.bench.posters.answers_lists import read_attributes, read_effects, read_yes

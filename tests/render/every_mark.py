@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from salon.render import shapes
-from salon.render.marks import Fill, Glyphs, Grain, Group, Layer, Linear, Mark, Radial, Shadow, Soft, Stroke, Tile
+from salon.render import Fill, Glyphs, Group, Layer, Linear, Mark, Shadow, Stroke, Tile, shapes
+from salon.render.marks import Grain, Radial, Soft
 from salon.render.typeset.fonts import load_font
 
 SIDE = 240

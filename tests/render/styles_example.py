@@ -4,9 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from salon.render.brief import SIZES
-from salon.render.layout import Box
-from salon.render.marks import Glyphs, Layer
+from salon.render import SIZES, Box, Glyphs, Layer
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise, rechecked
 from salon.render.plan import Stage, Style

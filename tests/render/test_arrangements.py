@@ -4,10 +4,8 @@ from dataclasses import replace
 
 import pytest
 
+from salon.render import SIZES, Box, Brief, Element, Hand, Layout, lay_out, plan_poster
 from salon.render.arrangements import ARRANGEMENTS, suitable
-from salon.render.brief import SIZES, Brief
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import Box, Element, Layout
 
 RICH = Brief(
     id="rich",

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from salon.generate.houses import HEEDED, HOUSES, find_house, house_generator
-from salon.generate.prompts import read_prompts
-from salon.render.brief_text import ASKS, asked_against, read_brief, with_asks
-from salon.render.layout import DEFECTS
+from salon.generate import house_generator, read_prompts
+from salon.generate.houses import HEEDED, HOUSES, find_house
+from salon.render import DEFECTS, asked_against, read_brief, with_asks
+from salon.render.brief_text import ASKS
 from salon.study import Ask, Prompt
 
 FREE = Prompt(id="fair", text='A poster for a book fair, "Small Press Fair"')

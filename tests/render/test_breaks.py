@@ -6,7 +6,7 @@ import itertools
 
 import pytest
 
-from salon.render.layout import Face
+from salon.render import Face
 from salon.render.typeset.setting import best, break_places, fewest, paragraph, with_cut_words
 from salon.render.typeset.shape import shape_line
 

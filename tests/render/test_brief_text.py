@@ -1,12 +1,11 @@
 """Briefs as prompts: back again character for character, and free prompts by stated rules."""
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.errors import BadValue
-from salon.render.brief import CATEGORIES, FORMATS, MOODS, STYLES, SUBJECTS, Brief
-from salon.render.brief_text import brief_prompt, read_brief
+from salon.render import CATEGORIES, STYLES, SUBJECTS, Brief, brief_prompt, read_brief
+from salon.render.brief import FORMATS, MOODS
 from salon.study import Prompt
 
 words = st.text(st.characters(exclude_categories=["Cs", "Cc"], include_characters='\n“”\\"'), max_size=60)

@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.render import colors
-from salon.render.colors import contrast, difference, from_oklch, mix, oklch, parse_color, readable_on, to_hex, to_rgb
+from salon.render import colors, contrast, difference, mix, parse_color, to_rgb
+from salon.render.colors import from_oklch, oklch, readable_on, to_hex
 
 
 def test_contrast_by_hand():

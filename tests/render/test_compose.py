@@ -8,16 +8,28 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadValue
-from salon.render import compose
+from salon.render import (
+    NAMES,
+    SIZES,
+    STYLES,
+    Brief,
+    Element,
+    Hand,
+    Layout,
+    Poster,
+    TooMuchText,
+    compose,
+    contrast,
+    difference,
+    lay_out,
+    layout_json,
+    plan_poster,
+)
 from salon.render.arrangements import ARRANGEMENTS
-from salon.render.brief import FORMATS, SIZES, STYLES, Brief
-from salon.render.colors import NAMES, contrast, difference
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import TEXT_ROLES, Element, Layout
+from salon.render.brief import FORMATS
+from salon.render.layout import TEXT_ROLES
 from salon.render.plan import Style
-from salon.render.poster import Poster, layout_json
 from salon.render.styles import style_named
-from salon.render.typeset.setting import TooMuchText
 
 HAND = Hand("plain")
 FULL = Brief(

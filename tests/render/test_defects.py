@@ -6,15 +6,20 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.render.brief import Brief
-from salon.render.colors import contrast, oklch
-from salon.render.compose import Hand, plan_poster
+from salon.render import (
+    DEFECTS,
+    WEIGHTS,
+    Brief,
+    Glyphs,
+    Hand,
+    contrast,
+    draw_poster,
+    layout_json,
+    plan_poster,
+    true_quality,
+)
+from salon.render.colors import oklch
 from salon.render.defects import bend, misspell, slip, wrong_color
-from salon.render.draw import draw_poster
-from salon.render.layout import DEFECTS
-from salon.render.marks import Glyphs
-from salon.render.poster import layout_json
-from salon.render.quality import WEIGHTS, true_quality
 from salon.render.styles import style_named
 
 BRIEF = Brief(

@@ -8,11 +8,11 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.render.brief import MOTIF_FOLDER, SUBJECTS, subjects_in
-from salon.render.layout import Box
-from salon.render.motifs import drawings, emblem, motif
+from salon.render import SUBJECTS, Box, circle, emblem, joined, polygon, rect, rounded, sector
+from salon.render.brief import MOTIF_FOLDER, subjects_in
+from salon.render.motifs import drawings, motif
 from salon.render.motifs.drawings import TONES, bar, drawing, drawing_names, placed, retoned, ribbon, size_of
-from salon.render.shapes import arc, bounds, circle, joined, polygon, rect, rounded, sector
+from salon.render.shapes import arc, bounds
 
 DOCUMENT = '<svg xmlns="http://www.w3.org/2000/svg"><g transform="translate(3 4)">{}</g></svg>'
 

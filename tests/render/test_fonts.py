@@ -14,9 +14,9 @@ import pytest
 from face_measures import measures
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.render.layout import Face
+from salon.render import FAMILIES, Face
 from salon.render.typeset.characters import cleaned, font_spans
-from salon.render.typeset.families import FAMILIES, find_family
+from salon.render.typeset.families import find_family
 from salon.render.typeset.fonts import _load, load_font, parse_key, pinned_fonts, read_font
 from salon.render.typeset.shape import shape_line
 

@@ -5,14 +5,12 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.render.brief import SUBJECTS
-from salon.render.layout import Box
-from salon.render.marks import Fill, Group, Layer, Stroke
-from salon.render.motifs import MotifShape, emblem, motif
+from salon.render import SUBJECTS, Box, Fill, Group, Layer, MotifShape, Stroke, blob, circle, emblem, rect, ring, star
+from salon.render.motifs import motif
 from salon.render.motifs.drawings import extent
 from salon.render.motifs.sketch import cut
 from salon.render.paint.raster import paint
-from salon.render.shapes import blob, circle, moved, rect, ring, star
+from salon.render.shapes import moved
 
 SIZES = {"portrait": (300, 400), "square": (300, 300), "wide": (533, 300), "strip": (160, 400)}
 INKS = ("#ffffff", "#cccccc", "#999999", "#333333", "#cc3333", "#ffeeaa")

@@ -4,7 +4,8 @@ import pytest
 
 from prove._read_posters import read_poster, sample
 from salon.judge.measurements.text import fold_words, found_words
-from salon.render.brief import CATEGORIES, FORMATS, STYLES, Brief
+from salon.render import CATEGORIES, STYLES, Brief
+from salon.render.brief import FORMATS
 
 # -- which words count as read ----------------------------------------------------------------------------------------
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
+from salon.render import BY_MOOD, NAMES, contrast, difference
 from salon.render.brief import MOODS
-from salon.render.colors import NAMES, contrast, difference
-from salon.render.palettes import BY_MOOD, harmonise, rechecked
+from salon.render.palettes import harmonise, rechecked
 
 INKS = (("ink", "ground"), ("ink_soft", "ground"), ("on_surface", "surface"), ("on_accent", "accent"))
 

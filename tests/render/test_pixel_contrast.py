@@ -5,9 +5,8 @@ import pytest
 
 from prove._pixel_contrast import pixel_contrast, split_contrast
 from prove._read_posters import FADED, fade
-from salon.render.brief import Brief
-from salon.render.colors import contrast, to_rgb
-from salon.render.layout import Box, Element, Face, Lettering, TextLine, TextWord
+from salon.render import Box, Brief, Element, Face, Lettering, contrast, to_rgb
+from salon.render.layout import TextLine, TextWord
 
 BRIEF = Brief(
     id="ferry",

@@ -11,7 +11,7 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadValue
-from salon.render.paint.png import encode_png
+from salon.render import encode_png
 
 
 def chunks(data: bytes) -> list[tuple[bytes, bytes]]:

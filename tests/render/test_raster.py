@@ -17,10 +17,9 @@ from PIL import Image
 from scipy.ndimage import gaussian_filter
 
 from salon.errors import BadValue
-from salon.render import shapes
-from salon.render.marks import Fill, Grain, Group, Layer, Linear, Mark, Radial, Shadow, Soft, Stroke, Tile
-from salon.render.paint.raster import paint, paint_png
-from salon.render.typeset.setting import outlines
+from salon.render import Fill, Group, Layer, Linear, Mark, Shadow, Stroke, Tile, outlines, paint_png, shapes
+from salon.render.marks import Grain, Radial, Soft
+from salon.render.paint.raster import paint
 
 HERE = Path(__file__).parent
 

@@ -8,9 +8,9 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.render.layout import Box, Face
+from salon.render import Box, Face, SetText, TooMuchText, set_text
 from salon.render.typeset import characters, setting, shape
-from salon.render.typeset.setting import STEP, SetText, TooMuchText, set_text
+from salon.render.typeset.setting import STEP
 
 FRAME = Box(x=50, y=80, width=500, height=300)
 WORDS = ["Gipsy", "Jazz", "für", "alle", "Ångström", "& co", "—", "Nights", "quay", "Éclair", "2026", "fjord", "if"]

@@ -10,11 +10,8 @@ import skia
 from PIL import ImageFont
 
 from salon.errors import BadValue
-from salon.render.layout import Box, Face
-from salon.render.marks import Glyphs, Path
-from salon.render.typeset.families import FAMILIES
+from salon.render import FAMILIES, Box, Face, Glyphs, Path, outlines
 from salon.render.typeset.fonts import SLANT, LoadedFont, load_font
-from salon.render.typeset.setting import outlines
 from salon.render.typeset.shape import ShapedLine, shape_line
 
 WIDTH, HEIGHT, X, Y = 1100, 260, 90, 160

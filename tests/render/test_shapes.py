@@ -7,8 +7,7 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
-from salon.render import shapes
-from salon.render.marks import Path
+from salon.render import Path, shapes
 
 
 def box(path: Path) -> tuple[float, ...]:

@@ -9,18 +9,14 @@ import numpy as np
 import pytest
 from styles_example import CALM, LOUD, PICTURE, QUIET, hexed, letters, seen, stage
 
+from salon.render import FAMILIES, NAMES, Box, Brief, Fill, Hand, contrast, difference, lay_out, plan_poster, rect
 from salon.render.arrangements import ARRANGEMENTS
-from salon.render.brief import MOODS, Brief
-from salon.render.colors import NAMES, contrast, difference, oklch
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import Box
-from salon.render.marks import Fill
+from salon.render.brief import MOODS
+from salon.render.colors import oklch
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise
-from salon.render.shapes import rect
 from salon.render.styles import style_named
 from salon.render.styles.ways import apart, freest, in_view, is_free, stands_out, toward
-from salon.render.typeset.families import FAMILIES
 
 STYLES = CALM
 every_style = pytest.mark.parametrize("style", [style_named(name) for name in STYLES], ids=STYLES)

@@ -9,15 +9,30 @@ import numpy as np
 import pytest
 from styles_example import LOUD, PICTURE, QUIET, hexed, letters, seen, stage
 
-from salon.render.brief import MOODS, SUBJECTS, Brief
-from salon.render.colors import NAMES, contrast, difference, oklch
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.layout import Box
-from salon.render.marks import Fill, Group, Soft, Tile
-from salon.render.motifs import MotifShape
+from salon.render import (
+    NAMES,
+    SUBJECTS,
+    Box,
+    Brief,
+    Fill,
+    Group,
+    Hand,
+    MotifShape,
+    Tile,
+    circle,
+    contrast,
+    difference,
+    lay_out,
+    plan_poster,
+    rect,
+    ring,
+)
+from salon.render.brief import MOODS
+from salon.render.colors import oklch
+from salon.render.marks import Soft
 from salon.render.paint.raster import paint
 from salon.render.palettes import harmonise
-from salon.render.shapes import bounds, circle, line, rect, ring
+from salon.render.shapes import bounds, line
 from salon.render.styles import style_named
 from salon.render.styles.neon import banded_sun
 from salon.render.styles.screen import PixelArt, pixels, runs, torn

@@ -10,9 +10,8 @@ import pytest
 from every_mark import EVERY, SIDE, layers
 from PIL import Image
 
-from salon.render.marks import Layer
+from salon.render import Layer, write_svg
 from salon.render.paint.raster import paint
-from salon.render.paint.svg import write_svg
 
 NS = "{http://www.w3.org/2000/svg}"
 HOSTILE = "<script>alert('1')</script> & \"quoted\" ]]> \x00\x1b \ud800 السلام 世界"

@@ -9,8 +9,8 @@ from pydantic import Field
 
 from salon.errors import BadValue
 from salon.report import Column, Table, columns_of
-from salon.stats.result import Estimate
-from salon.study.nouns import Format, Noun
+from salon.stats import Estimate
+from salon.study import Format, Noun
 
 
 class Inner(Noun):

@@ -9,8 +9,7 @@ from browser import OVERFLOW, OVERLAPS, open_page, page_faults
 from markupsafe import Markup
 from PIL import Image
 
-from salon.report import SMALL, Badge, Card, Chart, Column, Page, Section, Table, charts
-from salon.report.filmstrip import FilmFrame, Filmstrip
+from salon.report import SMALL, Badge, Card, Chart, Column, FilmFrame, Filmstrip, Page, Section, Table, charts
 
 pytestmark = pytest.mark.browser
 

@@ -8,14 +8,12 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from report_example import HOSTILE
 
 from salon.errors import BadValue
-from salon.report import Chart, ChartRow, charts, standalone_svg
-from salon.report.charts.curves import names_beside
-from salon.report.svg import NARROW, SMALL, WIDE, text_width
+from salon.report import SMALL, WIDE, Chart, ChartRow, charts, names_beside, standalone_svg, text_width
+from salon.report.svg import NARROW
 
 WIDTHS = (SMALL, NARROW, WIDE)
 

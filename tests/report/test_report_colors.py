@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 
 import salon
-from salon.report import page
-from salon.report import page as palette
+from salon.report import page, page as palette
 
 TEXT = ("ink", "soft", "accent", "cohort-1", "cohort-2", "cohort-3", "cohort-4", "null", "alert", "good")
 THEMES = ("light", "dark")

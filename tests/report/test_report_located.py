@@ -7,8 +7,19 @@ import json
 import pytest
 from pydantic import BaseModel
 
-from salon.report import SMALL, Column, Table, charts, disagreements, estimate_value, located, value
-from salon.report.values import LocatedFloat, LocatedInt, lookup, number_marks, numbers_in
+from salon.report import (
+    SMALL,
+    Column,
+    Table,
+    charts,
+    disagreements,
+    estimate_value,
+    located,
+    lookup,
+    number_marks,
+    value,
+)
+from salon.report.values import LocatedFloat, LocatedInt, numbers_in
 
 
 class Part(BaseModel):

@@ -23,13 +23,13 @@ from salon.report import (
     Section,
     VerdictLine,
     Verdicts,
+    anchors,
+    breakable,
     charts,
     disagreements,
     value,
 )
-from salon.report.page import anchors
 from salon.report.values import numbers_in
-from salon.report.words import breakable
 
 VOID = {"meta", "link", "br", "img", "hr", "input"}
 

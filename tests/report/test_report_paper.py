@@ -14,12 +14,10 @@ from PIL import Image
 from report_example import report
 from test_report_charts import drawings
 
-from salon.bench import figures as flow
-from salon.bench.figures import write_figures
+from salon.bench import figures as flow, write_figures
 from salon.cli.main import salon
 from salon.errors import BadFile, MissingExtra
-from salon.report import Chart, ChartRow, Details, Page, Section, charts
-from salon.report.page import ONE_COLUMN, TWO_COLUMNS, paper_figures
+from salon.report import ONE_COLUMN, TWO_COLUMNS, Chart, ChartRow, Details, Page, Section, charts, paper_figures
 
 SVG = "{http://www.w3.org/2000/svg}"
 ATTRIBUTES = {

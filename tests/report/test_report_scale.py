@@ -5,11 +5,11 @@ from __future__ import annotations
 import itertools
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.errors import BadValue
-from salon.report.svg import LinearScale, domain, fit, lanes, spread, text_width, tick_labels, ticks
+from salon.report import LinearScale, domain, spread, text_width
+from salon.report.svg import fit, lanes, tick_labels, ticks
 
 
 @given(st.floats(-1e6, 1e6), st.floats(1e-4, 1e6), st.integers(2, 12))

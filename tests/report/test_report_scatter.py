@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
+from salon.report import text_width
 from salon.report.charts import ScatterMark, scatter
-from salon.report.svg import text_width
 
 
 def dots(n: int, rng: np.random.Generator) -> list[ScatterMark]:

@@ -7,9 +7,9 @@ import pytest
 from markupsafe import Markup
 
 from salon.errors import BadColumns, BadValue
-from salon.report import Badge, Cell, Column, Table
-from salon.report.values import disagreements, lookup, numbers_in, path
-from salon.stats.result import Estimate
+from salon.report import Badge, Cell, Column, Table, lookup
+from salon.report.values import disagreements, numbers_in, path
+from salon.stats import Estimate
 
 ROWS = [
     {"name": "Mood", "n": 1200, "tau": {"value": 0.147, "low": 0.101, "high": 0.192}, "tests": {"T": {"p": 3e-12}}},

@@ -7,8 +7,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.report import Page
-from salon.report.page import GENERATOR
+from salon.report import GENERATOR, Page
 
 
 def page() -> Page:

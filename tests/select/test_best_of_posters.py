@@ -5,14 +5,10 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.generate.curate import take_category_turns
+from salon.generate import read_prompts, take_category_turns
 from salon.generate.houses import HOUSES, poster_seed
-from salon.generate.prompts import read_prompts
-from salon.render.brief_text import read_brief
-from salon.render.draw import draw_poster
-from salon.render.quality import WEIGHTS
-from salon.select.best import pick
-from salon.select.weights import ScorerColumn, blend_columns, read_weights
+from salon.render import WEIGHTS, draw_poster, read_brief
+from salon.select import ScorerColumn, blend_columns, pick, read_weights
 from salon.stats.uncertain_scores import best_of_means
 
 CRITERIA = tuple(id for id in WEIGHTS if id != "taste/hallucination")

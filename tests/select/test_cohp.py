@@ -8,14 +8,8 @@ from pydantic import ValidationError
 from scipy.stats import ttest_ind
 
 from salon.errors import BadValue
-from salon.select.cohp import (
-    ChainPicture,
-    CohpSettings,
-    best_picture,
-    choose_answer,
-    choose_generator,
-    choose_start,
-)
+from salon.select import CohpSettings
+from salon.select.cohp import ChainPicture, best_picture, choose_answer, choose_generator, choose_start
 
 
 def seen(name, *scores):

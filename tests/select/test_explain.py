@@ -6,20 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.select.explain import (
-    compare_contributions,
-    contributions,
-    distances,
-    nearest,
-    rank_among,
-    spread_of,
-    total_of,
-)
-from salon.select.weights import Blend, BlendTerm, ScorerColumn, blend_columns
+from salon.select import Blend, ScorerColumn, blend_columns, compare_contributions, contributions, spread_of, total_of
+from salon.select.explanation import distances, nearest, rank_among
+from salon.select.weights import BlendTerm
 
 numbers = st.floats(-1e6, 1e6)
 

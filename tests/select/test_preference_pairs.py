@@ -7,7 +7,8 @@ from typing import Any
 import pytest
 
 from salon.errors import BadValue, TooFew
-from salon.select.pairs import NO_PICTURE, REASONS, PairCandidate, PreferencePairSettings, deal_sides, select_pairs
+from salon.select import PairCandidate, PreferencePairSettings
+from salon.select.pairs import NO_PICTURE, REASONS, deal_sides, select_pairs
 
 LOOKS = {name: number for number, name in enumerate("abcdefgh")}
 

@@ -17,7 +17,7 @@ from PIL import Image
 from reward_scorers import Company, Gap, Value, blue, red, reference, swatch
 
 from salon.errors import BadValue, UnknownReference
-from salon.select.reward import Reward
+from salon.select.reward_source import Reward
 from salon.study import Item, Prompt
 
 

@@ -20,7 +20,7 @@ from PIL import Image
 from reward_scorers import blue, red, reference, swatch
 
 from salon.errors import BadColumns, BadValue, TooFew
-from salon.select.reward import Reward
+from salon.select.reward_source import Reward
 from salon.select.rewards import (
     COMPLETION,
     flow_factory_reward,

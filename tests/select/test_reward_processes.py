@@ -13,8 +13,9 @@ import pytest
 import reward_worker
 from PIL import Image
 
-from salon.select.reward import open_scorers, reward
-from salon.select.weights import make_reference, write_sealed
+from salon.select import reward, write_sealed
+from salon.select.reward_source import open_scorers
+from salon.select.weights import make_reference
 
 PICTURES = 13
 

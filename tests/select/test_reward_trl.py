@@ -17,10 +17,8 @@ import pytest
 import red_study
 from tiny_vlm import build_tiny_vlm
 
-from salon.models.vlm import vlm_processor
-from salon.select.pair_export import vote_candidates, write_pairs
-from salon.select.pairs import PreferencePairSettings
-from salon.select.reward import reward
+from salon.models import vlm_processor
+from salon.select import PreferencePairSettings, reward, vote_candidates, write_pairs
 from salon.select.rewards import trl_reward
 
 with warnings.catch_warnings():

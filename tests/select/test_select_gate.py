@@ -8,8 +8,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew
-from salon.select.gate import GateSettings, make_gate, read_gate
-from salon.select.weights import ScorerColumn, write_sealed
+from salon.select import GateSettings, ScorerColumn, read_gate, write_sealed
+from salon.select.gate import make_gate
 
 UP = ScorerColumn(criterion="flag", scorer="head", higher_is_better=False)
 TOLD = {"study": "s", "data": "abc"}

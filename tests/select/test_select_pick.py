@@ -6,12 +6,10 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.select.best import PickSettings, pick
-from salon.select.weights import ScorerColumn, ScoreReference, blend_columns
+from salon.select import PickSettings, ScorerColumn, ScoreReference, blend_columns, pick
 
 ONE = blend_columns([ScorerColumn(criterion="a")])
 TWO = blend_columns([ScorerColumn(criterion="a", scale="z"), ScorerColumn(criterion="b", scale="z")], {"a": 3, "b": 1})

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.route import Arm, GeneratorRoute, RouteFeedback, Routes, apply_feedback, choose_route, read_routes
-from salon.select.weights import write_sealed
-from salon.study.nouns import Signature
+from salon.select import Routes, apply_feedback, write_sealed
+from salon.select.route import Arm, GeneratorRoute, RouteFeedback, choose_route, read_routes
+from salon.study import Signature
 
 ARMS = (
     Arm(generator="ada", score=0.6, sd=0.2, best=True),

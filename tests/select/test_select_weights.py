@@ -9,15 +9,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.select.weights import (
-    ScorerColumn,
-    blend_columns,
-    check_weights,
-    make_reference,
-    read_reference,
-    read_weights,
-    write_sealed,
-)
+from salon.select import ScorerColumn, blend_columns, read_reference, read_weights, write_sealed
+from salon.select.weights import check_weights, make_reference
 
 CRITERIA = ("taste/mood", "taste/aesthetics-typography", "taste/descriptions-typography", "words")
 LOGITS = [ScorerColumn(criterion=id, scale="logits of one model") for id in CRITERIA]

@@ -9,8 +9,8 @@ from scipy.special import entr, expit
 from scipy.stats import norm, spearmanr
 
 from salon.errors import BadValue, TooFew
-from salon.stats.adaptive_design import PairPosterior, next_pairs, pair_gains, pair_posterior, prior_posterior
-from salon.stats.comparisons import connectivity, count_pairs
+from salon.stats import PairPosterior, connectivity, count_pairs, pair_posterior, prior_posterior
+from salon.stats.adaptive_design import next_pairs, pair_gains
 
 
 def drawn(seed: int, items: int) -> PairPosterior:

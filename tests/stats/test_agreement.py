@@ -5,21 +5,15 @@ import itertools
 import krippendorff
 import numpy as np
 import pytest
-from hypothesis import assume, given, settings
-from hypothesis import strategies as st
+from hypothesis import assume, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 from scipy import stats
 from statsmodels.stats import inter_rater
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
-from salon.stats.agreement import (
-    fleiss_kappa,
-    kendall_w,
-    pair_tau,
-    supermajority_share,
-    unanimous_share,
-)
-from salon.stats.alpha import alpha_bootstrap, alpha_counts, alpha_totals, krippendorff_alpha
+from salon.stats import alpha_bootstrap, fleiss_kappa, pair_tau, supermajority_share, unanimous_share
+from salon.stats.agreement import kendall_w
+from salon.stats.alpha import alpha_counts, alpha_totals, krippendorff_alpha
 
 LEVELS = ["nominal", "ordinal", "interval"]
 _ = np.nan

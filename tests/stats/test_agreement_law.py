@@ -10,18 +10,18 @@ import numpy as np
 import pytest
 from scipy import stats
 
+from salon.stats import ranking_law
 from salon.stats.agreement_law import (
     ChiLaw,
     ExactLaw,
     critical_total,
     mahonian_law,
     pair_law,
-    ranking_law,
     sign_variances,
     strict_chi_law,
     total_tail,
 )
-from salon.store.nulls import null_for
+from salon.store import null_for
 
 RNG = np.random.default_rng
 

@@ -10,12 +10,20 @@ import pytest
 from scipy import stats
 
 from salon.errors import TooFew
-from salon.stats.agreement_law import ranking_law, total_tail
-from salon.stats.agreement_tests import _observed, agreement_test, power_agreement, tied_parts, tied_test
-from salon.stats.nulls import Null
-from salon.stats.signal import cells_votes, votes_rankings
+from salon.stats import (
+    Null,
+    agreement_test,
+    cells_votes,
+    power_agreement,
+    ranking_law,
+    tied_parts,
+    tied_test,
+    votes_rankings,
+)
+from salon.stats.agreement_law import total_tail
+from salon.stats.agreement_tests import _observed
 from salon.stats.simulate import mallows_rankings, noise_for_tau, thurstone_rankings, uniform_rankings
-from salon.store.nulls import null_for, quick_null
+from salon.store import null_for, quick_null
 
 RNG = np.random.default_rng
 

@@ -5,7 +5,7 @@ import pytest
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import TooFew
-from salon.stats.agreement import longest_run, outliers, split_pattern, wilson
+from salon.stats import longest_run, outliers, split_pattern, wilson
 
 
 @pytest.mark.parametrize(("k", "n"), [(0, 7), (3, 10), (50, 50), (499, 1000)])

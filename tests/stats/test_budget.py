@@ -4,21 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 from scipy.optimize import minimize
 
 from salon.errors import BadValue, DesignError, TooFew
-from salon.stats.budget import (
-    _bradley_terry,
-    _SimulatedStudy,
-    _srcc,
-    balanced_pairs,
-    comparison_budget,
-    smallest_fraction,
-)
-from salon.stats.comparisons import connectivity
+from salon.stats import balanced_pairs, comparison_budget, connectivity, smallest_fraction
+from salon.stats.budget import _bradley_terry, _SimulatedStudy, _srcc
 
 
 # ----------------------------------------------------------------------------------------------- by hand

@@ -6,7 +6,7 @@ from scipy.optimize import approx_fprime, curve_fit
 from scipy.special import expit
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.rating_scale import Sigmoid, fit_sigmoid, min_max_sigmoid
+from salon.stats import Sigmoid, fit_sigmoid, min_max_sigmoid
 
 
 def anchors(rng, n=30, a=1.2, b=-0.4, low=1.0, high=5.0, noise=0.2):

@@ -4,28 +4,24 @@ import itertools
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import minimize_scalar
 from scipy.stats import beta, betabinom, binom
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.ceilings import (
+from salon.stats import (
+    Estimate,
     accuracy_warnings,
-    beta_binomial_fit,
-    cap,
+    bootstrap_totals,
     ceilings,
     cells_table,
-    leave_one_out,
+    cells_votes,
     next_rater,
-    oracle,
-    panel,
     table_ceilings,
     vote_table,
+    votes_rankings,
 )
-from salon.stats.intervals import bootstrap_totals
-from salon.stats.result import Estimate
-from salon.stats.signal import cells_votes, votes_rankings
+from salon.stats.pair_ceilings import beta_binomial_fit, cap, leave_one_out, oracle, panel
 from salon.stats.simulate import mallows_rankings
 from salon.stats.vote_laws import majority_right
 

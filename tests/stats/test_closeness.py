@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue
-from salon.evaluate.pseudo_scores import PseudoScores
-from salon.judge.model_scorers import OnePass
-from salon.stats.score_rewards import closeness_rewards
-from salon.study.nouns import Criterion, Scale
+from salon.evaluate import PseudoScores
+from salon.judge import OnePass
+from salon.stats import closeness_rewards
+from salon.study import Criterion, Scale
 from salon.train.distill_settings import DistillReward, RewardTerms
 
 NAN = float("nan")

@@ -6,13 +6,13 @@ import subprocess
 import sys
 from pathlib import Path
 
-from salon.stats.compiled import compiled
+from salon.stats import compiled
 
 NOWHERE = """
 from numba.core import caching
 caching.CacheImpl._locator_classes = []  # as where neither the package nor a cache can be written
 import numpy as np
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.signal import votes_rankings
 print(compiled(lambda x: x + 1)(1), votes_rankings(np.array([[[0, 1, 2], [0, 2, 1]]], np.int8)).tolist())
 """

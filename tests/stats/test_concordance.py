@@ -5,9 +5,9 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
+from salon.stats import Estimate, alpha_from_w, group_concordances
 from salon.stats.agreement import kendall_w
-from salon.stats.alpha import alpha_from_w, group_concordances, krippendorff_alpha
-from salon.stats.result import Estimate
+from salon.stats.alpha import krippendorff_alpha
 from salon.stats.simulate import mallows_rankings
 
 

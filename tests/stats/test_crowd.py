@@ -8,9 +8,8 @@ from scipy.stats import spearmanr
 
 import salon.stats.crowd as module
 from salon.errors import BadValue, NotConverged, TooFew
-from salon.stats.comparisons import count_pairs
-from salon.stats.crowd import CrowdAnswers, CrowdPrior, fit_crowd
-from salon.stats.pair_fit import fit_pairs
+from salon.stats import CrowdPrior, count_pairs, fit_crowd, fit_pairs
+from salon.stats.crowd import CrowdAnswers
 
 
 def simulate(rng, *, items, each, reliability, bias=0.5):

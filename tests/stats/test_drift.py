@@ -7,12 +7,12 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import fisher_exact, ks_2samp
 
 from salon.errors import BadValue, TooFew
-from salon.stats.drift import agreement_look, drift_look, ks_distance, ks_tail, look_level, stability_index
+from salon.stats import agreement_look, drift_look
+from salon.stats.drift import ks_distance, ks_tail, look_level, stability_index
 
 
 def test_shares_of_the_level_sum_to_it():

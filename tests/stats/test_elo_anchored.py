@@ -5,7 +5,8 @@ import pytest
 from scipy.stats import spearmanr
 
 from salon.errors import BadValue, TooFew
-from salon.stats.elo import EloSettings, anchored_elo, elo_scores
+from salon.stats import EloSettings, anchored_elo
+from salon.stats.elo import elo_scores
 
 PER_LEVEL = np.log(10)  # 400 points a level are ln 10 logits
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import kendalltau
 
 from salon.errors import TiesNotAllowed, TooFew
-from salon.stats.agreement import pair_tau
+from salon.stats import faction_test, pair_tau
 from salon.stats.factions import (
     CAMPS,
     CANNOT_TELL,
@@ -20,7 +20,6 @@ from salon.stats.factions import (
     _parts,
     _signs,
     faction_power,
-    faction_test,
     least_between,
 )
 

@@ -6,18 +6,12 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.stats import norm
 
 from salon.errors import BadValue
-from salon.stats import score_rewards
-from salon.stats.score_rewards import (
-    fidelity_rewards,
-    group_advantages,
-    targets_from_scores,
-    targets_from_votes,
-)
+from salon.stats import fidelity_rewards, score_rewards, targets_from_scores, targets_from_votes
+from salon.stats.score_rewards import group_advantages
 
 # -- targets ---------------------------------------------------------------------------------------------------------
 

@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.rank_agreement import generator_ranks, kendall, mean_ranks, nmse, spearman
+from salon.stats import generator_ranks, kendall, mean_ranks
+from salon.stats.rank_agreement import nmse, spearman
 
 
 def ranks(people, predictor, pairs, seed=0):

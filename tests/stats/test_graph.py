@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats import comparisons
-from salon.stats.budget import balanced_pairs
-from salon.stats.comparisons import connectivity, dominance
+from salon.stats import balanced_pairs, comparisons, connectivity, dominance
 
 
 def floyd_warshall(items: int, pairs: list[tuple[int, int]]) -> np.ndarray:

@@ -4,30 +4,23 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats.judge_accuracy import (
+from salon.stats import (
     AGAINST,
-    RIGHT,
     TIE,
-    TIED,
-    TOOK_FIRST,
-    TOOK_SECOND,
     UNREAD,
-    UNSEEN,
     WITH,
-    WRONG,
     accuracy_difference,
     identity_gap,
     judge_accuracy,
     kind_table,
-    macro_difference,
     match_rate,
     pair_kinds,
     pair_scores,
 )
+from salon.stats.judge_rates import RIGHT, TIED, TOOK_FIRST, TOOK_SECOND, UNSEEN, WRONG, macro_difference
 
 CODES = (WITH, AGAINST, TIE, UNREAD)
 verdict_pairs = st.lists(st.tuples(st.sampled_from(CODES), st.sampled_from(CODES)), min_size=1, max_size=60)

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import mannwhitneyu
 
 from salon.errors import BadValue, TooFew
-from salon.stats.judge_quality import band, self_agreement, separation, wording_spread
+from salon.stats import band, self_agreement, separation, wording_spread
 
 
 def test_wording_spread_by_hand():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.rank_agreement import method_agreement, spearman_p
+from salon.stats import method_agreement, spearman_p
 
 
 def scores(rng, n=50, rho=0.95):

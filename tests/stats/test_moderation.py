@@ -6,7 +6,7 @@ from scipy import stats
 from scipy.special import digamma, polygamma
 
 from salon.errors import BadValue, TooFew
-from salon.stats.rating_models import moderated_variances
+from salon.stats import moderated_variances
 
 
 def drawn(items, df, prior_df, prior_variance, seed):

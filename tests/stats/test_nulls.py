@@ -12,15 +12,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats import orbits
-from salon.stats.nulls import (
-    Null,
-    exact_null,
-    feasible,
-    monte_carlo_null,
-    pmax_weights,
-)
-from salon.stats.signal import cells_votes, cycles_possible
+from salon.stats import Null, cells_votes, cycles_possible, exact_null, feasible, monte_carlo_null, orbits
+from salon.stats.nulls import pmax_weights
 
 GOLDEN = Path(__file__).parents[1] / "golden" / "nulls"
 RATES = json.loads((GOLDEN / "cycle_rates.json").read_text())

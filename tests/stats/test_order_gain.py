@@ -10,8 +10,7 @@ from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import norm
 
-from salon.stats.adaptive_design import PairPosterior, expected_posterior, order_gains, pair_posterior, prior_posterior
-from salon.stats.comparisons import count_pairs
+from salon.stats import PairPosterior, count_pairs, expected_posterior, order_gains, pair_posterior, prior_posterior
 
 
 def drawn(items: int, answers: int, seed: int = 0) -> PairPosterior:

@@ -9,17 +9,8 @@ from scipy.special import expit
 from scipy.stats import binom
 
 from salon.errors import BadValue, TooFew
-from salon.stats.ceilings import (
-    bucket_ceilings,
-    ceilings,
-    leave_one_out,
-    next_rater,
-    oracle,
-    panel,
-    table_ceilings,
-    vote_table,
-)
-from salon.stats.judge_quality import pair_calibration
+from salon.stats import bucket_ceilings, ceilings, next_rater, pair_calibration, table_ceilings, vote_table
+from salon.stats.pair_ceilings import leave_one_out, oracle, panel
 
 
 def made(z, k, n, clusters=None, bins=10, seed=0):

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats.comparisons import PairCounts, _by_sorting, _by_table, check_comparisons, count_pairs
+from salon.stats import PairCounts, count_pairs
+from salon.stats.comparisons import _by_sorting, _by_table, check_comparisons
 
 
 def drawn(items: int, comparisons: int, seed: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:

@@ -9,11 +9,15 @@ from scipy.optimize import minimize
 from statsmodels.discrete.discrete_model import Logit
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_covariates import covariate_errors, fit_covariates
-from salon.stats.pair_errors import cluster_scores, clustered_errors
-from salon.stats.pair_fit import fit_pairs
-from salon.stats.pair_models import pair_probabilities
+from salon.stats import (
+    cluster_scores,
+    clustered_errors,
+    count_pairs,
+    covariate_errors,
+    fit_covariates,
+    fit_pairs,
+    pair_probabilities,
+)
 
 NU = 0.7
 

@@ -5,22 +5,24 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from scipy.stats import norm
-from scipy.stats import t as student
+from scipy.stats import norm, t as student
 
 from salon.errors import BadValue, TooFew
-from salon.stats import pair_errors
-from salon.stats.comparisons import PairCounts, count_pairs
-from salon.stats.pair_errors import (
+from salon.stats import (
     Errors,
+    PairCounts,
+    Pull,
     bootstrap_scores,
     cluster_scores,
     clustered_errors,
+    count_pairs,
+    fit_pairs,
     hessian_errors,
     independent_errors,
+    pair_errors,
+    pair_probabilities,
 )
-from salon.stats.pair_fit import Pull, fit_pairs
-from salon.stats.pair_models import MODELS, pair_probabilities
+from salon.stats.pair_models import MODELS
 
 TIES = {"davidson": 0.8, "rao-kupper": 1.7}
 

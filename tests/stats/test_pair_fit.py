@@ -13,20 +13,9 @@ from scipy.optimize import minimize
 from scipy.special import logit, ndtri
 
 from salon.errors import BadValue, NotConverged, NotIdentified
-from salon.stats import pair_fit
-from salon.stats.comparisons import PairCounts, count_pairs
-from salon.stats.pair_fit import PairFit, Pull, fit_pairs, information
-from salon.stats.pair_models import (
-    MODELS,
-    TIE_MODELS,
-    bend,
-    chances,
-    curvature,
-    model_code,
-    pair_log_likelihood,
-    pair_probabilities,
-    step_cap,
-)
+from salon.stats import TIE_MODELS, PairCounts, PairFit, Pull, count_pairs, fit_pairs, pair_fit, pair_probabilities
+from salon.stats.pair_fit import information
+from salon.stats.pair_models import MODELS, bend, chances, curvature, model_code, pair_log_likelihood, step_cap
 
 TIES = {"davidson": 0.8, "rao-kupper": 1.7}
 WINNERS = (evalica.Winner.X, evalica.Winner.Y, evalica.Winner.Draw)

@@ -4,9 +4,7 @@ import numpy as np
 import pytest
 from scipy.special import expit
 
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_errors import cluster_scores, clustered_errors
-from salon.stats.pair_fit import Pull, fit_pairs, newton_step
+from salon.stats import Pull, cluster_scores, clustered_errors, count_pairs, fit_pairs, newton_step
 
 
 def drawn(items=8, answers=4000, clusters=20, seed=0):

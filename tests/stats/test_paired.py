@@ -9,7 +9,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.intervals import paired_difference
+from salon.stats import paired_difference
 
 
 def compared(first, second, clusters, draws=2000, seed=0):

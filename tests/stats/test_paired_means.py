@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra.numpy import arrays
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.ranks import mean_interval, paired_means, stratify_values
+from salon.stats import mean_interval, paired_means, stratify_values
 
 
 def made(x, level: float = 0.95):

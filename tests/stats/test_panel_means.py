@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue, TooFew
-from salon.stats.agreement import panel_means
+from salon.stats import panel_means
 
 RNG = np.random.default_rng
 

@@ -9,7 +9,7 @@ from scipy.special import expit
 from scipy.stats import norm
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.adaptive_design import choose_opponents, expected_gains, place, placement_pool, sort_answers
+from salon.stats import choose_opponents, expected_gains, place, placement_pool, sort_answers
 
 POOL = np.array([-2.0, -0.5, 0.1, 0.9, 2.4])
 

@@ -10,10 +10,7 @@ from scipy.stats import t as student
 
 import salon.stats.plackett_luce as module
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.comparisons import count_pairs
-from salon.stats.pair_errors import independent_errors
-from salon.stats.pair_fit import fit_pairs
-from salon.stats.plackett_luce import fit_rankings, ranking_errors
+from salon.stats import count_pairs, fit_pairs, fit_rankings, independent_errors, ranking_errors
 
 
 def flat(rows, ranks=None):

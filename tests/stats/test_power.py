@@ -8,7 +8,24 @@ from scipy import stats
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import BadValue, TooFew
-from salon.stats.nulls import exact_null, monte_carlo_null
+from salon.stats import (
+    Estimate,
+    RankingLaw,
+    SignalCells,
+    cells_votes,
+    cycle_test,
+    exact_null,
+    expected_tau,
+    fit_tau,
+    holm,
+    monte_carlo_null,
+    pmax_test,
+    power_signal,
+    smallest_prompts,
+    smallest_raters,
+    t_test,
+    votes_rankings,
+)
 from salon.stats.power import (
     TESTS,
     SmallestDesign,
@@ -17,15 +34,10 @@ from salon.stats.power import (
     _weighted_tails,
     _wilson,
     p_values_counts,
-    power_signal,
     simulate_cells,
-    smallest_prompts,
-    smallest_raters,
 )
-from salon.stats.result import Estimate
-from salon.stats.signal import SignalCells, cells_votes, votes_rankings
-from salon.stats.signal_tests import cycle_test, holm, pmax_test, t_test, weighted_chi2_sf
-from salon.stats.simulate import RankingLaw, expected_tau, fit_tau, noise_for_tau
+from salon.stats.signal_tests import weighted_chi2_sf
+from salon.stats.simulate import noise_for_tau
 
 PLAIN = {"T": t_test, "p_max": pmax_test, "cycles": cycle_test}
 

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 from scipy.optimize import brentq
 from scipy.special import expit
 from statsmodels.stats.proportion import proportion_confint
 
 from salon.errors import BadValue, TooFew
-from salon.stats.intervals import bootstrap_interval, score_interval
-from salon.stats.uncertain_scores import win_chance
+from salon.stats import bootstrap_interval, score_interval, win_chance
 
 
 def rng(seed: int = 0) -> np.random.Generator:

@@ -9,8 +9,9 @@ from scipy import stats
 from scipy.optimize import approx_fprime, minimize
 
 from salon.errors import NotConverged, NotIdentified, TooFew
-from salon.stats.rater_effects import _Factor, rating_offset_scale, rating_sureal
-from salon.stats.rating_models import RatingData, rating_mean
+from salon.stats import rating_mean, rating_offset_scale, rating_sureal
+from salon.stats.rater_effects import _Factor
+from salon.stats.rating_models import RatingData
 
 METHODS = [rating_sureal, rating_offset_scale]
 

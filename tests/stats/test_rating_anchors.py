@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
-from salon.stats.rating_scale import choose_rating_anchors, nearest_mark
+from salon.stats import choose_rating_anchors
+from salon.stats.rating_scale import nearest_mark
 
 
 def choose(table, low=1, high=5, **settings):

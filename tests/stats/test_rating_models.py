@@ -5,8 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
-from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import rating_mean, rating_median, rating_zscores
+from salon.stats import rating_mean, rating_median, rating_offset_scale, rating_sureal, rating_zscores
 
 METHODS = [rating_mean, rating_median, rating_zscores]
 

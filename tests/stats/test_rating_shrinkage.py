@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.stats.rating_models import RatingData, fit_rating_shrinkage, rating_mean, rating_shrunken_means
+from salon.stats import rating_mean, rating_shrunken_means
+from salon.stats.rating_models import RatingData, fit_rating_shrinkage
 
 
 def catalogue(seed, items=300, raters=80, between=0.5, within=1.0):

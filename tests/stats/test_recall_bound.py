@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_interval, recall_rank, recall_threshold
+from salon.stats import RecallThreshold, positives_needed, recall_threshold
+from salon.stats.recall_bound import recall_interval, recall_rank
 
 
 def test_positives_needed_by_hand() -> None:

@@ -5,7 +5,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.intervals import SHARE, bootstrap_totals, draw_totals, expanded_quantile, interval, row_kinds
+from salon.stats import SHARE, bootstrap_totals, interval
+from salon.stats.intervals import draw_totals, expanded_quantile, row_kinds
 
 
 def ratio(totals):

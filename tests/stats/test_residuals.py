@@ -10,7 +10,7 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import BadValue, TooFew
-from salon.stats.residuals import goodness_of_fit, pair_residuals, rater_residuals, spread_ties
+from salon.stats import goodness_of_fit, pair_residuals, rater_residuals, spread_ties
 
 
 def rng(seed: int = 0) -> np.random.Generator:

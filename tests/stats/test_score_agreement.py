@@ -9,7 +9,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.score_agreement import AGREEMENT_FIGURES, agreement_draws, lowest_filling
+from salon.stats import agreement_draws, lowest_filling
+from salon.stats.score_agreement import AGREEMENT_FIGURES
 
 
 def figures(x: list[float] | np.ndarray, y: list[float] | np.ndarray, w: np.ndarray | None = None) -> dict[str, float]:

@@ -6,28 +6,29 @@ from math import comb
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.stats import kendalltau
 
 from salon.errors import BadValue, TiesNotAllowed, TooFew
-from salon.stats.nulls import exact_null
-from salon.stats.signal import (
+from salon.stats import (
     SignalCells,
     cells_votes,
     cycles,
     cycles_possible,
-    distinct_rows,
-    histogram_t_numerators,
-    item_pairs,
-    item_triples,
+    exact_null,
     kendall_t,
     median_of_counts,
     p_max,
     resample_cells,
+    votes_rankings,
+)
+from salon.stats.signal import (
+    distinct_rows,
+    histogram_t_numerators,
+    item_pairs,
+    item_triples,
     t_denominator,
     t_numerators,
-    votes_rankings,
 )
 
 

@@ -6,18 +6,19 @@ from scipy import integrate, stats
 from statsmodels.stats.multitest import multipletests
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.nulls import exact_null, monte_carlo_null, pmax_weights
-from salon.stats.signal import SignalCells, cells_votes, votes_rankings
-from salon.stats.signal_tests import (
+from salon.stats import (
+    SignalCells,
+    cells_votes,
     cycle_test,
+    exact_null,
     holm,
-    merge_rare,
-    merged_pmax_weights,
-    pmax_covariance,
+    monte_carlo_null,
     pmax_test,
     t_test,
-    weighted_chi2_sf,
+    votes_rankings,
 )
+from salon.stats.nulls import pmax_weights
+from salon.stats.signal_tests import merge_rare, merged_pmax_weights, pmax_covariance, weighted_chi2_sf
 
 NULL = exact_null(4, 5)
 

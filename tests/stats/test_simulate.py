@@ -10,24 +10,19 @@ import krippendorff
 import numpy as np
 import pytest
 import statsmodels.api as sm
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.signal import cells_votes, votes_rankings
+from salon.stats import RankingLaw, cells_votes, expected_tau, fit_tau, ratings_from_utilities, votes_rankings
 from salon.stats.simulate import (
     TIE,
-    RankingLaw,
     bradley_terry_comparisons,
-    expected_tau,
     expected_taus,
     faction_rankings,
-    fit_tau,
     mallows_rankings,
     noise_for_tau,
     plackett_luce_rankings,
-    ratings_from_utilities,
     thurstone_rankings,
     uniform_rankings,
 )

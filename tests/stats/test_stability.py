@@ -7,7 +7,8 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.agreement import induced_outcomes, kendall_w, outcome_agreement, outcome_counts
+from salon.stats import induced_outcomes, outcome_counts
+from salon.stats.agreement import kendall_w, outcome_agreement
 from salon.stats.stability import (
     consensus,
     consensus_accuracy,

@@ -8,10 +8,8 @@ from scipy import stats
 from scipy.special import expit
 
 from salon.errors import BadValue, TooFew
-from salon.stats.budget import thin_comparisons
-from salon.stats.comparisons import connectivity, count_pairs
+from salon.stats import connectivity, count_pairs, fit_pairs, thin_comparisons
 from salon.stats.elo import elo_scores
-from salon.stats.pair_fit import fit_pairs
 
 RNG = np.random.default_rng
 

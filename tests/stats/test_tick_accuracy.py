@@ -4,26 +4,26 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 from scipy.stats import binom
 from sklearn.metrics import accuracy_score, balanced_accuracy_score, cohen_kappa_score, recall_score
 from statsmodels.stats.inter_rater import fleiss_kappa
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.judge_accuracy import (
+from salon.stats import (
     NO,
+    TICK_ODDS,
     UNREAD_TICK,
     YES,
+    Estimate,
+    leak_warnings,
     tick_accuracy,
+    tick_ceilings,
     tick_difference,
     tick_identity_gap,
     tick_table,
 )
-from salon.stats.result import Estimate
-from salon.stats.tick_ceilings import TICK_ODDS, tick_ceilings
-from salon.stats.vote_laws import leak_warnings
 
 SHARES = ("accuracy", "parsed_only", "balanced", "on_yes", "on_no", "pass_rate", "people_pass", "constant", "unread")
 

@@ -6,12 +6,11 @@ from itertools import combinations
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from scipy import stats
 
 from salon.errors import BadValue, TooFew
-from salon.stats.ranks import RankIntervals, rank_intervals
+from salon.stats import RankIntervals, rank_intervals
 
 
 def rng(seed: int = 0) -> np.random.Generator:

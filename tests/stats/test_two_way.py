@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.pair_errors import Errors, two_way_errors, two_way_variance
+from salon.stats import Errors, two_way_errors, two_way_variance
 
 FREEDOM = {"rater_df": 4, "prompt_df": 19}
 

@@ -6,14 +6,14 @@ import math
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 from scipy.integrate import quad
 from scipy.special import expit
 from scipy.stats import logistic, norm
 
 from salon.errors import BadValue
-from salon.stats.uncertain_scores import WIDE, log_win_chance, normal_points, probit_win_chance, win_chance
+from salon.stats import WIDE, normal_points, probit_win_chance, win_chance
+from salon.stats.uncertain_scores import log_win_chance
 
 DIFFERENCES = np.array([-12.0, -3.0, -0.4, 0.0, 1.0, 2.5, 8.0])
 numbers = st.floats(-50, 15)

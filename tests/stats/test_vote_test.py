@@ -8,8 +8,7 @@ import numpy as np
 import pytest
 
 from salon.errors import TooFew
-from salon.stats.agreement_tests import vote_test
-from salon.stats.signal import kendall_t, votes_rankings
+from salon.stats import kendall_t, vote_test, votes_rankings
 from salon.stats.simulate import mallows_rankings, uniform_rankings
 
 

@@ -20,8 +20,7 @@ import time
 from collections import Counter
 from pathlib import Path
 
-from salon.store import atomic_files as atomic
-from salon.store import open_study, save_study
+from salon.store import atomic_files as atomic, open_study, save_study
 from salon.study import Comparison, Criterion, Item, Rater, Study
 
 CALLS = ("mkdir", "replace", "rename", "link", "unlink", "rmdir", "fsync")

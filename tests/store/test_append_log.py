@@ -14,7 +14,8 @@ from loaded import start_loaded
 from waiting import until
 
 from salon.errors import BadFile
-from salon.store.append_log import AppendLog, find_line, log_files, log_lines
+from salon.store import AppendLog, log_files, log_lines
+from salon.store.append_log import find_line
 
 WRITER = """
 import sys

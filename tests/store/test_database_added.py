@@ -10,8 +10,7 @@ from postgres import KINDS, fresh_url
 from studies import example
 
 from salon.errors import UnknownReference
-from salon.store.database import Database, OtherAnswer, open_database
-from salon.store.database.connection import NothingToUndo
+from salon.store import Database, NothingToUndo, OtherAnswer, open_database
 from salon.study import Comparison, Rater
 
 

@@ -13,9 +13,9 @@ from sqlalchemy import select
 from studies import example
 
 from salon.errors import BadFile
-from salon.store.database import Database, open_database, restore, tables
+from salon.store import Database, open_database, open_place, restore
+from salon.store.database import tables
 from salon.store.database.connection import Damaged, StudyThere
-from salon.store.folder import open_place
 from salon.study import Comparison, Rater
 
 

@@ -16,7 +16,8 @@ from postgres import KINDS, fresh_url
 from sqlalchemy import select
 from studies import example
 
-from salon.store.database import open_database, tables
+from salon.store import open_database
+from salon.store.database import tables
 from salon.study import Rater
 
 KILLS = 12

@@ -11,8 +11,9 @@ from sqlalchemy import select
 from studies import example
 
 from salon.errors import BadValue
-from salon.store.database import Database, JudgmentCount, RaterVisit, open_database, tables
-from salon.store.database.connection import BadLink, UnknownRater
+from salon.store import BadLink, Database, RaterVisit, open_database
+from salon.store.database import JudgmentCount, tables
+from salon.store.database.connection import UnknownRater
 from salon.study import Comparison, Rater
 
 

@@ -18,11 +18,10 @@ from sqlalchemy import delete, text
 from studies import example, studies
 
 from salon.errors import BadFile, BadValue
-from salon.store import save_study
-from salon.store.database import Database, open_database, tables
-from salon.store.database.connection import NoStudy, StudyThere, Unavailable, WrongSchema
+from salon.store import Database, NoStudy, Unavailable, open_database, open_place, save_study
+from salon.store.database import tables
+from salon.store.database.connection import StudyThere, WrongSchema
 from salon.store.database.tables import alembic_config, migrate
-from salon.store.folder import open_place
 from salon.study import Comparison, Criterion, Item, Rater, Rating, Study
 
 

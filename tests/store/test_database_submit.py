@@ -15,15 +15,19 @@ from sqlalchemy.exc import DBAPIError
 from studies import example
 
 from salon.errors import BadValue, UnknownReference, WrongPrompt
-from salon.store.database import Database, OtherAnswer, RaterTask, SavedSubmission, open_database, tables
-from salon.store.database.connection import (
+from salon.store import (
     AlreadyAnswered,
+    Database,
     KeyReused,
-    NotActive,
     NothingToUndo,
-    NotYours,
+    OtherAnswer,
+    RaterTask,
+    SavedSubmission,
     Unavailable,
+    open_database,
 )
+from salon.store.database import tables
+from salon.store.database.connection import NotActive, NotYours
 from salon.study import Comparison, Judgment, Ranking, Rater, Rating
 
 

@@ -14,8 +14,7 @@ from studies import example
 from waiting import LONGEST, until
 
 from salon.errors import BadValue
-from salon.store.database import Database, NewTask, open_database
-from salon.store.database.connection import AlreadyAnswered, Unavailable
+from salon.store import AlreadyAnswered, Database, NewTask, Unavailable, open_database
 from salon.store.database.tables import settings
 from salon.study import Comparison, Rater
 

@@ -8,8 +8,7 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.store.field_files import FIELD_FILES, export_field
-from salon.store.formats import import_files, recognize
+from salon.store import FIELD_FILES, export_field, import_files, recognize
 from salon.study import Comparison, Criterion, Item, Prompt, Ranking, Rater, Study
 
 OUTCOMES = ["a", "b", "b", "tie", "both_bad"]

@@ -12,8 +12,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from studies import example
 
 from salon.collect.studio.removal import without_raters
@@ -84,7 +83,7 @@ def test_the_examples_in_the_documentation_form_a_study(tmp_path: Path) -> None:
 
 
 def test_the_documentation_shows_every_column(tmp_path: Path) -> None:
-    from salon.study.tables import KINDS
+    from salon.study import KINDS
 
     text = (ROOT / "docs" / "data.md").read_text()
     for kind, spec in KINDS.items():

@@ -15,11 +15,11 @@ from click.testing import CliRunner
 
 from salon.cli.train_reward import pairs
 from salon.errors import BadFile, BadValue
-from salon.fuse.labels import LabelSettings, make_labels
+from salon.fuse import LabelSettings, make_labels
+from salon.store import TrainingPairSettings, read_study, write_pairs
 from salon.store.formats import files as stream
-from salon.store.formats import read_study
 from salon.store.formats.files import stream_records
-from salon.store.formats.training_pairs import TrainingPairSettings, WrittenPairs, write_pairs
+from salon.store.formats.training_pairs import WrittenPairs
 
 ALL = TrainingPairSettings(train=1, validation=0, test=0)
 HPDV3 = [

@@ -8,10 +8,8 @@ from pathlib import Path
 import pytest
 
 from salon.errors import BadFile
-from salon.store.folder import save_study
-from salon.store.journal import open_journal, read_journal
-from salon.study import Criterion, Study
-from salon.study.nouns import Noun
+from salon.store import open_journal, read_journal, save_study
+from salon.study import Criterion, Noun, Study
 
 
 class Decided(Noun):

@@ -8,7 +8,8 @@ import numpy as np
 import pytest
 from PIL import Image, ImageEnhance
 
-from salon.store.near_pictures import RADIUS, PictureKey, as_words, near_groups, nearest, picture_hash, picture_key
+from salon.store import PictureKey, near_groups, nearest, picture_hash, picture_key
+from salon.store.near_pictures import RADIUS, as_words
 
 
 def drawn(seed: int, size: tuple[int, int] = (180, 240)) -> Image.Image:

@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from salon.errors import TooFew
-from salon.stats.nulls import exact_null
-from salon.store import nulls
-from salon.store.nulls import cache_folder, decode_null, encode_null, null_for, shipped_null
+from salon.stats import exact_null
+from salon.store import null_for, nulls
+from salon.store.nulls import cache_folder, decode_null, encode_null, shipped_null
 from tools.make_nulls import MOST_RATERS, shapes
 
 ROOT = Path(__file__).parents[2]

@@ -12,7 +12,8 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile
-from salon.store.pictures import MOST_PIXELS, read_header, read_picture
+from salon.store import read_picture
+from salon.store.pictures import MOST_PIXELS, read_header
 
 
 def encoded(image: Image.Image, format: str, **options: object) -> bytes:

@@ -9,11 +9,15 @@ import pyarrow as pa
 import pytest
 
 from salon.errors import BadFile
-from salon.store import atomic_files as atomic
-from salon.store import is_study, open_study, save_study
-from salon.store import plain_files as plain_table
-from salon.store.atomic_files import whole_folder
-from salon.store.plain_files import write_plain
+from salon.store import (
+    atomic_files as atomic,
+    is_study,
+    open_study,
+    plain_files as plain_table,
+    save_study,
+    whole_folder,
+    write_plain,
+)
 from salon.study import Item, Study
 
 

@@ -7,12 +7,23 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pytest
-from hypothesis import HealthCheck, Phase, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, Phase, given, settings, strategies as st
 from studies import example, studies
 
-from salon.study import Cohort, Comparison, Criterion, Design, Item, Rater, Rating, Revision, Study
-from salon.study.tables import KINDS, REFERENCE, REFERENCES
+from salon.study import (
+    KINDS,
+    REFERENCE,
+    REFERENCES,
+    Cohort,
+    Comparison,
+    Criterion,
+    Design,
+    Item,
+    Rater,
+    Rating,
+    Revision,
+    Study,
+)
 
 
 def rebuilt(study: Study, tables: dict[str, Any]) -> Study:

@@ -10,8 +10,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from studies import example, studies
 
 from salon.errors import ConflictingJudgment, DuplicateJudgment, InputError
-from salon.study import Cohort, Comparison, Criterion, Design, Item, Ranking, Rater, Study, merge
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Cohort, Comparison, Criterion, Design, Item, Ranking, Rater, Study, merge
 
 
 def study(name: str, **changes: Any) -> Study:

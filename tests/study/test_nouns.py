@@ -15,6 +15,7 @@ from salon.study import (
     Criterion,
     Design,
     Item,
+    Noun,
     Prompt,
     Ranking,
     Rater,
@@ -25,7 +26,6 @@ from salon.study import (
     Signature,
     builtin_criterion,
 )
-from salon.study.nouns import Noun
 
 BY = {"criterion": "c", "rater": "r"}
 PAIR = {**BY, "a": "x", "b": "y"}

@@ -11,9 +11,7 @@ from hypothesis import HealthCheck, Phase, given, settings
 from studies import example, studies
 
 from salon.errors import UnknownReference
-from salon.study import Comparison, Criterion, Item, Rater, Study
-from salon.study import study as views
-from salon.study.tables import KINDS
+from salon.study import KINDS, Comparison, Criterion, Item, Rater, Study, study as views
 
 NO_SHRINK = (Phase.explicit, Phase.reuse, Phase.generate)  # shrinking a whole study takes minutes
 small = settings(max_examples=40, suppress_health_check=list(HealthCheck), phases=NO_SHRINK)

@@ -8,7 +8,7 @@ from typing import NamedTuple
 import numpy as np
 import pyarrow as pa
 
-from salon.models.encoders import EncoderPart
+from salon.models import EncoderPart
 from salon.train.head_data import EncodedStudy
 
 PARTS = (EncoderPart("seen", 8, True), EncoderPart("image", 16, False))

@@ -29,14 +29,12 @@ from salon.cli.distill import train
 from salon.cli.options import settings_from
 from salon.cli.score import score
 from salon.errors import BadFile
-from salon.models.cards import read_one_pass_card
-from salon.models.vlm import LoadedVlm
-from salon.select.service.model import LoadOrder, load_scoring
-from salon.train import distill_study as training
+from salon.models import LoadedVlm, read_one_pass_card
+from salon.select import LoadOrder
+from salon.select.service.model import load_scoring
+from salon.train import DistillSettings, distill_study, distillation as training
 from salon.train.distill_loop import train_one_pass
-from salon.train.distill_settings import DistillSettings
 from salon.train.distill_setup import engine_arguments, grpo_arguments, last_checkpoint, load_vlm
-from salon.train.distill_study import distill_study
 from salon.train.run_folder import read_log
 from salon.train.training_setup import TorchProcesses, processes
 

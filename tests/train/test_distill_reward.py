@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 
 from salon.errors import BadColumns, BadValue, UnknownReference
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
-from salon.judge.model_scorers import OnePass
-from salon.stats.score_rewards import fidelity_rewards, targets_from_scores
-from salon.study.nouns import Criterion, Scale
+from salon.evaluate import PseudoPairs, PseudoScores
+from salon.judge import OnePass
+from salon.stats import fidelity_rewards, targets_from_scores
+from salon.study import Criterion, Scale
 from salon.train.distill_settings import (
     DistillReward,
     RewardTerms,

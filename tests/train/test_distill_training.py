@@ -22,22 +22,21 @@ from two_processes import in_two_processes
 from salon.cli.distill import train
 from salon.cli.score import score
 from salon.errors import BadFile, BadValue, DesignError, NotConverged, TooFew, UnknownReference
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
-from salon.judge.model_scorers import scorer_names
+from salon.evaluate import PseudoPairs, PseudoScores
+from salon.judge import make_scorer, scorer_names
 from salon.judge.scorers import one_pass
-from salon.judge.scorers.registry import make_scorer
-from salon.models.cards import ROLES, read_one_pass_card
-from salon.models.vlm import LoadedVlm
+from salon.models import ROLES, LoadedVlm, read_one_pass_card
 from salon.models.weights import MissingWeights
-from salon.select.reward import open_scorers
-from salon.select.scores import list_scorers
-from salon.select.service.model import LoadOrder, load_scoring
-from salon.store.folder import save_study
+from salon.select import LoadOrder, list_scorers
+from salon.select.reward_source import open_scorers
+from salon.select.service.model import load_scoring
+from salon.store import save_study
+from salon.train import DistillSettings, distill_study
 from salon.train.distill_loop import _TrainingWatch, learn_format, train_one_pass
-from salon.train.distill_settings import DistillReward, DistillSettings
+from salon.train.distill_settings import DistillReward
 from salon.train.distill_setup import last_checkpoint
-from salon.train.distill_study import distill_study, study_sides
 from salon.train.distill_validation import OnePassData, QuestionForm
+from salon.train.distillation import study_sides
 from salon.train.run_folder import read_log
 from salon.train.training_setup import TorchProcesses, processes
 

@@ -7,7 +7,7 @@ import pytest
 from scipy.stats import spearmanr
 
 from prove.distill_choice import WORLDS, simulate
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
+from salon.evaluate import PseudoPairs, PseudoScores
 from salon.train.distill_validation import (
     BEST,
     LEAST_ITEMS,

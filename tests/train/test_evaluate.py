@@ -9,16 +9,15 @@ import pytest
 from trial_example import contestant, planted_trial
 
 from salon.errors import TooFew
+from salon.evaluate import EvaluateSettings, TestPairs, evaluate
+from salon.evaluate.accuracy import drawing, tau
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.model_figures import evaluate, study_figures, tau
-from salon.evaluate.model_results import EvaluateSettings
-from salon.evaluate.models import TestPairs
 
 QUICK = EvaluateSettings(draws=100)
 
 
 def figures(trial, *contestants, settings=QUICK):
-    return study_figures(trial, contestants, settings)
+    return evaluate([(trial, contestants)], settings)
 
 
 @pytest.fixture(scope="module")
@@ -56,11 +55,11 @@ def test_by_hand():
     # majorities: x>y 3-0, x>z 2-1, y=z 1-1-1 (no majority); then x<y 0-3, x>z 3-0, y>z 2-1
     trial = small_trial([[3, 0, 0], [2, 1, 0], [1, 1, 1], [0, 3, 0], [3, 0, 0], [2, 1, 0]])
     one = contestant(trial, [1, -1, 5, -2, np.nan, 0])
-    (found,) = figures(trial, one).contestants
+    (found,) = figures(trial, one).judges
     # right, wrong, -, right, no number (0), tie (1/2): 2.5 of 5
-    assert found.overall.accuracy.value == pytest.approx(2.5 / 5)
-    assert (found.overall.pairs, found.overall.unscored) == (5, 1)
-    assert found.overall.scored_only.value == pytest.approx(2.5 / 4)
+    assert found.pooled.accuracy.value == pytest.approx(2.5 / 5)
+    assert (found.pooled.pairs, found.pooled.unscored) == (5, 1)
+    assert found.pooled.parsed_only.value == pytest.approx(2.5 / 4)
     assert {bucket.split: (bucket.accuracy.value, bucket.pairs) for bucket in found.buckets} == {
         "3-0": (pytest.approx(2 / 3), 3),
         "2-1": (pytest.approx(0.25), 2),
@@ -75,7 +74,7 @@ def test_numbers_without_an_interval_say_why():
         for trial, margins in ((one, [1, -1, 1]), (two, [1, -1, 1] * 2), (two, [1, -1, 1, 1, 1, 1]))
     )
     told = ", so these numbers have none: they may be luck"
-    assert alone.contestants[0].overall.accuracy.low is None
+    assert alone.judges[0].pooled.accuracy.low is None
     assert "intervals need two prompts or more" + told in alone.warnings
     assert "all prompts say the same" + told in alike.warnings
     assert not any(told in warning for warning in apart.warnings)
@@ -84,28 +83,28 @@ def test_numbers_without_an_interval_say_why():
 def test_tau_by_hand():
     trial = small_trial([[3, 0, 0], [3, 0, 0], [3, 0, 0], [3, 0, 0], [0, 3, 0], [3, 0, 0]])
     # prompt 0: people x y z. prompt 1: a cycle, no order. The contestant says x z y: one of three pairs turned.
-    every = np.ones(6, bool)
+    every, given = np.arange(6), lambda: drawing(QUICK, np.random.default_rng(0))
     one = contestant(trial, [1, 1, -1, 1, 1, 1])
-    assert tau(trial, one, every, QUICK, np.random.default_rng(0)).value == pytest.approx(1 / 3)
+    assert tau(one.on(trial), every, given()).value == pytest.approx(1 / 3)
     gap = contestant(trial, [1, np.nan, -1, 1, 1, 1])
-    assert tau(trial, gap, every, QUICK, np.random.default_rng(0)) is None
+    assert tau(gap.on(trial), every, given()) is None
 
 
 def test_order_and_ceilings(report):
-    (study,) = report.studies
-    assert [one.name for one in study.contestants] == ["knows", "noisy", "coin"]
-    knows, noisy, coin = study.contestants
-    tops = knows.overall.ceilings
-    assert tops.oracle.low < knows.overall.accuracy.value < tops.oracle.high + 0.02
-    assert noisy.overall.accuracy.value < knows.overall.accuracy.value
-    assert coin.overall.accuracy.low < 0.5 < coin.overall.accuracy.high
-    assert all(part.reached.ceilings is not None for one in study.contestants for part in one.criteria)
+    study = report
+    assert [one.name for one in study.judges] == ["knows", "noisy", "coin"]
+    knows, noisy, coin = study.judges
+    tops = knows.pooled.ceilings
+    assert tops.oracle.low < knows.pooled.accuracy.value < tops.oracle.high + 0.02
+    assert noisy.pooled.accuracy.value < knows.pooled.accuracy.value
+    assert coin.pooled.accuracy.low < 0.5 < coin.pooled.accuracy.high
+    assert all(part.figures.ceilings is not None for one in study.judges for part in one.criteria)
     for bucket in knows.buckets:
         assert bucket.accuracy.value == pytest.approx(bucket.oracle, abs=0.08)
 
 
 def test_chances(report):
-    knows, noisy, coin = report.studies[0].contestants
+    knows, noisy, coin = report.judges
     assert knows.calibration.slope.low < 1 < knows.calibration.slope.high
     assert noisy.calibration.slope.high < 1
     assert noisy.calibration.ece.value > 2 * noisy.calibration.expected_ece
@@ -113,7 +112,7 @@ def test_chances(report):
 
 
 def test_comparisons(report):
-    told = {(one.first, one.second): one for one in report.studies[0].comparisons}
+    told = {(one.first, one.second): one for one in report.comparisons}
     assert set(told) == {("knows", "noisy"), ("knows", "coin"), ("noisy", "coin")}
     assert told["knows", "coin"].p_holm < 0.05
     assert told["knows", "coin"].difference.low > 0
@@ -121,18 +120,18 @@ def test_comparisons(report):
 
 
 def test_generators_are_ordered_as_planted(report):
-    found = report.studies[0].contestants[0].generators
+    found = report.judges[0].generators
     assert [one.generator for one in found.generators] == ["dog", "cat", "bee", "ant"]
     assert found.spearman.value == 1.0
     # every pair of a prompt has two generators: each is in half of the pairs
-    assert {one.pairs for one in found.generators} == {report.studies[0].pairs // 2}
+    assert {one.pairs for one in found.generators} == {report.pairs // 2}
     assert sum(one.people.value for one in found.generators) == pytest.approx(2)
 
 
 def test_figures_do_not_move_with_the_company(planted, report):
     trial, z = planted
-    alone = evaluate([(trial, [contestant(trial, z, "knows")])], QUICK).studies[0].contestants[0]
-    assert alone == report.studies[0].contestants[0]
+    alone = evaluate([(trial, [contestant(trial, z, "knows")])], QUICK).judges[0]
+    assert alone == report.judges[0]
     assert report == evaluate([(trial, _again(trial, z))], QUICK)
 
 
@@ -150,17 +149,17 @@ def test_one_vote_a_pair_has_no_ceiling_and_no_accuracy():
         figures(trial, one)
     assert "--no-ceiling" in refused.value.remedy
     bare = figures(trial, one, settings=EvaluateSettings(draws=100, ceiling=False))
-    assert bare.contestants[0].overall.ceilings is None
-    assert bare.contestants[0].overall.no_ceiling
+    assert bare.judges[0].pooled.ceilings is None
+    assert bare.judges[0].pooled.no_ceiling
     assert any("no ceiling" in words for words in bare.warnings)
 
 
 def test_a_contestant_is_measured_on_what_it_speaks_about(planted):
     trial, z = planted
     half = contestant(trial, z, "half", speaks=trial.criterion == 0)
-    (found,) = figures(trial, half).contestants
+    (found,) = figures(trial, half).judges
     assert [part.criterion for part in found.criteria] == ["c0"]
-    assert found.overall.pairs == found.overall.ceilings.pairs == 240
+    assert found.pooled.pairs == found.pooled.ceilings.pairs == 240
     with pytest.raises(TooFew, match="speaks about"):
         figures(trial, contestant(trial, z, speaks=np.zeros(len(z), bool)))
 
@@ -172,11 +171,11 @@ def test_order_flips_and_seeds():
     again = contestant(trial, z, "again", settings={"width": 8, "seed": 1})
     other = contestant(trial, z, "other", settings={"width": 9, "seed": 1})
     report = evaluate([(trial, [both, again, other])], QUICK)
-    named = {one.name: one for one in report.studies[0].contestants}
+    named = {one.name: one for one in report.judges}
     assert named["pairwise"].order_flips.value == pytest.approx(0.25, abs=0.01)
     assert named["again"].order_flips is None
     (spread,) = report.seeds
-    values = [named[name].overall.accuracy.value for name in spread.names]
+    values = [named[name].pooled.accuracy.value for name in spread.names]
     assert (spread.n, spread.mean, spread.sd) == (2, np.mean(values), pytest.approx(np.std(values, ddof=1)))
 
 
@@ -185,7 +184,7 @@ def test_leaks_are_told():
     leaking = contestant(trial, z, "leaky", leaks=Leaks(("p0-1",), (), ()))
     report = evaluate([(trial, [leaking])], QUICK)
     assert report.leaking
-    assert report.studies[0].contestants[0].leak.pictures == 1
-    assert any(words.startswith("LEAK") for words in report.studies[0].warnings)
+    assert report.judges[0].leak.pictures == 1
+    assert any(words.startswith("LEAK") for words in report.warnings)
     unguarded = replace(leaking, leaks=None, guarded=False)
     assert evaluate([(trial, [unguarded])], QUICK).leaking

@@ -9,15 +9,14 @@ import pytest
 from browser import chromium, page_faults
 from trial_example import contestant, planted_trial
 
+from salon.evaluate import EvaluateSettings, evaluate, evaluation_page
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.model_figures import evaluate
-from salon.evaluate.model_page import evaluate_page
-from salon.evaluate.model_results import CalibrationFigures, EvaluateSettings
-from salon.evaluate.model_sections import honesty
+from salon.evaluate.pair_results import CalibrationFigures
+from salon.evaluate.tables import honesty
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.stats.result import Estimate
-from salon.train.evaluate_models import learning_curve
+from salon.stats import Estimate
+from salon.train.model_evaluation import learning_curve
 
 __all__ = ["chromium"]
 
@@ -43,18 +42,18 @@ def report():
 
 
 def test_every_number_is_the_documents(report):
-    html = evaluate_page(report).html()
+    html = evaluation_page(report).html()
     assert disagreements(html, json.loads(report.model_dump_json())) == []
     assert len(numbers_in(html)) > 200
 
 
 def test_what_may_not_be_overlooked(report):
-    html = evaluate_page(report).html()
+    html = evaluation_page(report).html()
     assert "LEAK: a model was trained on" in html
     assert "Simulated study" in html
     assert "&lt;one&gt;" in html
     assert "<one>" not in html
-    for section in ("Across studies", "By criterion", "By agreement of the panel", "Between contestants", "Calibration",
+    for section in ("Across studies", "By criterion", "The panel", "Between judges", "Calibration",
                     "Order of generators", "Growth and chance", "Policies"):  # fmt: skip
         assert f">{section}<" in html
 
@@ -62,7 +61,7 @@ def test_what_may_not_be_overlooked(report):
 def test_a_lonely_model_without_ceilings():
     trial, z = planted_trial(prompts=4, raters=1, criteria=1)
     report = evaluate([(trial, [contestant(trial, z)])], EvaluateSettings(draws=100, ceiling=False))
-    html = evaluate_page(report).html()
+    html = evaluation_page(report).html()
     assert "No ceiling: these accuracies cannot be told" in html
     assert ">Across studies<" not in html
     assert disagreements(html, json.loads(report.model_dump_json())) == []
@@ -80,4 +79,4 @@ def test_an_interval_from_nothing_to_honest_proves_neither(low, high, said):
 
 @pytest.mark.browser
 def test_nothing_is_wrong_under_axe(chromium, report, tmp_path):
-    assert page_faults(chromium, evaluate_page(report).html(), tmp_path) == []
+    assert page_faults(chromium, evaluation_page(report).html(), tmp_path) == []

@@ -8,9 +8,9 @@ from PIL import Image
 from trial_example import planted_trial
 
 from salon.errors import BadFile
-from salon.evaluate.models import criterion_rows, match_criteria, model_margins, score_margins
-from salon.models.cards import ModelCard, ModelCriterion
-from salon.study.nouns import Signature
+from salon.evaluate import criterion_rows, match_criteria, model_margins, score_margins
+from salon.models import ModelCard, ModelCriterion
+from salon.study import Signature
 
 
 def card(*criteria, form="ranknet") -> ModelCard:

@@ -8,8 +8,8 @@ import pytest
 from planted import CRITERIA, SPLITS, planted
 
 from salon.errors import BadColumns, BadValue, DesignError, TooFew, UnknownReference
+from salon.train import HeadSettings
 from salon.train.head_data import head_data
-from salon.train.settings import HeadSettings
 
 STUDY = planted(prompts=16)
 SOFT = HeadSettings()

@@ -12,12 +12,11 @@ import torch
 from planted import CRITERIA, planted, shuffled
 
 from salon.errors import BadValue, NotConverged
-from salon.evaluate.validation import validation_figures
-from salon.stats.ceilings import ceilings
-from salon.train import head_loop
+from salon.evaluate import validation_figures
+from salon.stats import ceilings
+from salon.train import HeadSettings, head_loop
 from salon.train.head_data import HeadData, head_data
 from salon.train.head_loop import alternate, criterion_batches, hits, pair_logits, train_heads
-from salon.train.settings import HeadSettings
 
 QUICK = HeadSettings(axes=0, width=16, dropout=0.1, lr=0.03, epochs=8, batch=64)
 STUDY = planted()

@@ -10,9 +10,8 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadFile
-from salon.evaluate import leaks
-from salon.evaluate.leaks import LeakGuard, find_leaks, load_guard, picture_keys, save_guard, without_look_alikes
-from salon.models.cache import ResultCache
+from salon.evaluate import LeakGuard, find_leaks, leaks, load_guard, picture_keys, save_guard, without_look_alikes
+from salon.models import ResultCache
 
 
 @pytest.fixture(scope="module")
@@ -29,7 +28,7 @@ def pictures(tmp_path_factory) -> dict[str, Path]:
 @pytest.fixture(scope="module")
 def keys(pictures, tmp_path_factory):
     kept = ResultCache(tmp_path_factory.mktemp("kept") / "kept.sqlite")
-    return dict(zip(pictures, picture_keys(list(pictures.values()), kept=kept)))
+    return dict(zip(pictures, picture_keys(list(pictures.values()), cache=kept)))
 
 
 def test_what_was_trained_on_is_found(keys):
@@ -70,9 +69,9 @@ def test_the_guard_is_kept_beside_the_model(keys, tmp_path):
 def test_a_picture_is_decoded_once(pictures, tmp_path, monkeypatch):
     kept = ResultCache(tmp_path / "kept.sqlite")
     paths = [pictures["elk"], pictures["owl"], pictures["elk"]]
-    first = picture_keys(paths, kept=kept)
+    first = picture_keys(paths, cache=kept)
     monkeypatch.setattr(leaks, "picture_key", lambda path: pytest.fail("decoded again"))
-    assert picture_keys(paths, kept=kept) == first
+    assert picture_keys(paths, cache=kept) == first
     assert first[0] == first[2] != first[1]
 
 

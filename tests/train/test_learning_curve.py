@@ -7,8 +7,8 @@ import pytest
 from trial_example import planted_trial
 
 from salon.errors import BadValue, TooFew
-from salon.evaluate.model_results import CurveSettings, EvaluateSettings
-from salon.train.evaluate_models import learning_curve, nested_prompts
+from salon.evaluate import CurveSettings, EvaluateSettings
+from salon.train.model_evaluation import learning_curve, nested_prompts
 
 QUICK = EvaluateSettings(draws=100)
 PROMPTS = {f"prompt {number}": 6 for number in range(80)}

@@ -12,8 +12,8 @@ from scipy.stats import norm, spearmanr
 from torch.nn.functional import binary_cross_entropy_with_logits
 
 from salon.errors import BadValue
-from salon.stats.pair_models import pair_probabilities
-from salon.stats.uncertain_scores import log_win_chance, probit_win_chance, win_chance
+from salon.stats import pair_probabilities, probit_win_chance, win_chance
+from salon.stats.uncertain_scores import log_win_chance
 from salon.train.losses import (
     LAWS,
     TIE_LAWS,

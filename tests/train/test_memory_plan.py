@@ -14,21 +14,11 @@ from reward_example import INSTRUCTION, SMALL, red_pairs, tiny, trained
 
 from salon.cli.main import run
 from salon.errors import BadValue, UnknownReference
-from salon.models.reward_network import open_parts
-from salon.train import memory_plan as planning
-from salon.train.distill_settings import DistillSettings
+from salon.models import open_parts
+from salon.train import DistillSettings, RewardSettings, memory_plan as planning, parse_memory
 from salon.train.memory_network import NumberSizes, PassLoad, VlmShape, activation_bytes, open_backbone, sharded_blocks
-from salon.train.memory_plan import (
-    GB,
-    SHARDS,
-    available_memory,
-    check_training,
-    parse_memory,
-    plan_distill,
-    plan_reward,
-)
+from salon.train.memory_plan import GB, SHARDS, available_memory, check_training, plan_distill, plan_reward
 from salon.train.reward_engine import make_engine, trainable_parameters
-from salon.train.settings import RewardSettings
 from salon.train.training_setup import loaded_dtype, make_accelerator, make_trainable, processes
 
 

@@ -14,12 +14,11 @@ from PIL import Image, ImageStat
 
 from salon.cli.evaluate import probe
 from salon.errors import BadValue, TooFew
-from salon.store.folder import save_study
-from salon.study import Criterion, Item, Prompt, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
-from salon.train.probe_report import altered_example, probe_page
-from salon.train.probes import TRICKS, ProbeReport, ProbeSettings, Trick, overlay_text, probe_scorer
+from salon.store import save_study
+from salon.study import Criterion, Item, Prompt, ScorerCard, Signature, Study
+from salon.train import ProbeSettings, probe_page
+from salon.train.probe_report import altered_example
+from salon.train.probes import TRICKS, ProbeReport, Trick, overlay_text, probe_scorer
 
 __all__ = ["chromium"]
 

@@ -8,13 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.evaluate.pseudo_scores import (
-    PseudoPairs,
-    PseudoScores,
-    read_label_card,
-    read_pseudo_scores,
-    write_pseudo_scores,
-)
+from salon.evaluate import PseudoPairs, PseudoScores, read_label_card, read_pseudo_scores, write_pseudo_scores
 
 NAN = float("nan")
 

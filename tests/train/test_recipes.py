@@ -7,9 +7,9 @@ from reward_example import INSTRUCTION, red_pairs, tiny
 from salon.cli.distill import train as distill_train
 from salon.cli.train import train
 from salon.errors import UnknownReference
-from salon.models.cards import read_model_card
-from salon.train.distill_settings import DistillSettings
-from salon.train.settings import RECIPES, RewardSettings, find_recipe, recipe_names
+from salon.models import read_model_card
+from salon.train import DistillSettings, RewardSettings, find_recipe
+from salon.train.settings import RECIPES, recipe_names
 
 # HPSv3, section 5.1.1: "with all parameters set as trainable. Training is performed over 2 epochs using 48 NVIDIA A800
 # GPUs. The model is optimized with a learning rate of 2 x 10^-6, a warm-up ratio of 0.05, and a total batch size of 384

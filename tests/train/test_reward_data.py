@@ -11,9 +11,9 @@ import pytest
 from PIL import Image
 
 from salon.errors import BadColumns, BadFile, BadValue, TooFew
+from salon.train import RewardSettings
 from salon.train.reward_data import ONE_CRITERION, PairFile, pair_rows, read_ahead, read_pair
 from salon.train.reward_survey import survey_pairs
-from salon.train.settings import RewardSettings
 
 N = 40
 

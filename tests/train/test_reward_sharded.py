@@ -26,13 +26,10 @@ from reward_example import INSTRUCTION, SMALL, red_pairs, tiny, trained
 
 from salon.cli.score import score
 from salon.errors import BadValue, SalonError
-from salon.models.preference_model import load_model
-from salon.models.reward_network import open_parts
-from salon.train import run_folder
+from salon.models import load_model, open_parts
+from salon.train import RewardSettings, run_folder, train_reward
 from salon.train.reward_engine import shard_units
 from salon.train.run_folder import checkpoints, read_log
-from salon.train.settings import RewardSettings
-from salon.train.train_reward import train_reward
 from salon.train.training_setup import choose_shard, make_trainable, set_attention
 
 ENGINES = [("fsdp2", "zero3"), pytest.param(("zero2",), marks=pytest.mark.slow)]

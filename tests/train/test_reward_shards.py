@@ -10,13 +10,13 @@ import pyarrow.feather as feather
 import pyarrow.parquet as pq
 import pytest
 import webdataset
-from datasets import Dataset, Features, Value
-from datasets import Image as ImageFeature
+from datasets import Dataset, Features, Image as ImageFeature, Value
 from PIL import Image
 
 from salon.errors import BadColumns, BadFile, BadValue, DesignError
-from salon.evaluate.leaks import load_guard, text_key
-from salon.store.near_pictures import content_hash, picture_key
+from salon.evaluate import load_guard, text_key
+from salon.store import content_hash, picture_key
+from salon.train import RewardSettings
 from salon.train.name_hashes import (
     GuardLog,
     NameSet,
@@ -30,7 +30,6 @@ from salon.train.name_hashes import (
 from salon.train.pair_files import PairShards, ParquetPictures
 from salon.train.reward_data import PairFile, pair_rows, pooled_order, read_pair
 from salon.train.reward_survey import survey_pairs, surveyed_pictures
-from salon.train.settings import RewardSettings
 
 ROWS, PICTURES = 60, 20
 

@@ -16,14 +16,14 @@ from reward_example import SMALL, red_pairs, red_votes, tiny, trained, weights
 from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
 from salon.errors import BadValue, NotConverged
-from salon.models.reward_network import RewardNetwork, open_parts
+from salon.models import RewardNetwork, open_parts
+from salon.train import RewardSettings
 from salon.train.head_data import agreement_weights
 from salon.train.losses import Law
 from salon.train.reward_data import PairFile
 from salon.train.reward_engine import trainable_parameters
 from salon.train.reward_loop import rate_at
 from salon.train.run_folder import RunLog, checkpoints, read_log
-from salon.train.settings import RewardSettings
 from salon.train.training_setup import make_trainable, processes
 
 

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from salon.evaluate.score_cells import Floats, Prediction, ScoreFrame, Target, make_draws
-from salon.evaluate.score_results import ScoreEvaluationSettings, ScorerFigures
-from salon.evaluate.scores import target_figures
+from salon.evaluate import ScoreEvaluationSettings
+from salon.evaluate.results import ScorerFigures
+from salon.evaluate.scores import Floats, Prediction, ScoreFrame, Target, make_draws, target_figures
 
 QUICK = ScoreEvaluationSettings(draws=150)
 

@@ -8,10 +8,9 @@ import pytest
 from planted import planted
 
 from salon.errors import BadFile, BadValue
-from salon.train import head_sweep
+from salon.train import HeadSettings, SweepSettings, head_sweep
 from salon.train.head_data import HeadData, head_data
 from salon.train.head_sweep import SweepRun, run_sweep, sweep_table
-from salon.train.settings import HeadSettings, SweepSettings
 
 HEADS = HeadSettings(axes=0, epochs=1, width=4)
 STUDY = planted(prompts=16)

@@ -2,9 +2,8 @@
 
 import pytest
 
-from salon.evaluate.validation import HeadFigures
-from salon.evaluate.validation_words import validation_warnings
-from salon.stats.result import Estimate
+from salon.evaluate import HeadFigures, validation_warnings
+from salon.stats import Estimate
 
 
 def figures(value, low, high, *, pairs=200, prompts=40):

@@ -7,7 +7,7 @@ from itertools import combinations
 import numpy as np
 from scipy.special import expit
 
-from salon.evaluate.models import PairContestant, TestPairs
+from salon.evaluate import PairContestant, TestPairs
 
 GENERATORS = ("ant", "bee", "cat", "dog")
 

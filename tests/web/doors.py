@@ -17,10 +17,8 @@ from argon2 import PasswordHasher
 from PIL import Image, PngImagePlugin
 from starlette.testclient import TestClient
 
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.studio import Studio
-from salon.store import open_study, save_study
-from salon.store.database import open_database
+from salon.collect import Studio, StudioSettings
+from salon.store import open_database, open_study, save_study
 from salon.study import Criterion, Item, Prompt, Scale, Study
 from salon.web.app import create_app
 from salon.web.settings import WebSettings, write_password

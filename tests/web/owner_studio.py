@@ -9,12 +9,9 @@ from typing import Any
 from doors import Served
 from starlette.testclient import TestClient
 
-from salon.collect.questions import Given
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.figures import LiveFigures, compute_figures
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.studio import Studio
-from salon.store.database import Database
+from salon.collect import Given, LiveFigures, ShownTask, Studio, StudioSettings
+from salon.collect.studio.figures import compute_figures
+from salon.store import Database
 
 START = 1_790_000_000_000
 

@@ -6,10 +6,9 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.studio import Studio
-from salon.generate.prompts import read_prompts
-from salon.store.database import open_database
+from salon.collect import Studio, StudioSettings
+from salon.generate import read_prompts
+from salon.store import open_database
 from salon.study import Criterion, Scale, Study
 from tools.posed_studio import draw_study, served
 

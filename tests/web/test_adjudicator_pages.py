@@ -12,7 +12,7 @@ from doors import Served, served
 from owner_studio import Owner, answer_all, csrf_of, field, look
 from starlette.testclient import TestClient
 
-from salon.collect.studio.adjudication import ADJUDICATORS, list_rulings
+from salon.collect import ADJUDICATORS, list_rulings
 
 
 @pytest.fixture(scope="module")

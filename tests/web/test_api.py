@@ -12,8 +12,7 @@ from typing import Any
 
 import pytest
 from doors import PLAIN, Served, served
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, given, settings, strategies as st
 from postgres import KINDS, fresh_url
 
 LEFT = {"answers": {"overall": "left"}}

@@ -10,7 +10,7 @@ from doors import Served, served
 from fastapi.routing import iter_route_contexts
 from starlette.websockets import WebSocketDisconnect
 
-from salon.report.page import ground
+from salon.report import ground
 from salon.web.app import Readiness
 
 OPEN = {

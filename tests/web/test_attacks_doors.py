@@ -20,11 +20,10 @@ from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
 from waiting import until
 
-from salon.collect.questions import Given
+from salon.collect import Given, change_settings
 from salon.collect.studio.rater_side import EntrySide
-from salon.collect.studio.setup import change_settings
 from salon.errors import DesignError
-from salon.store.database import open_database
+from salon.store import open_database
 from salon.web.settings import owner_token
 
 LEFT = {"answers": {"overall": "left"}}
@@ -187,7 +186,7 @@ def test_passwords_guessed_at_once_are_counted_before_they_are_tried(tmp_path: P
 
     monkeypatch.setattr(PasswordHasher, "verify", slow)
     with served(tmp_path, password="open sesame", failures_burst=4) as door, ThreadPoolExecutor(12) as pool:
-        keeper = door.app.state.door
+        keeper = door.app.state.auth
 
         def guess(number: int) -> str:
             try:

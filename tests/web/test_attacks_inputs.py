@@ -20,12 +20,8 @@ from PIL import Image
 from postgres import KINDS, fresh_url
 from starlette.testclient import TestClient
 
-from salon.collect.questions import Given
-from salon.collect.settings import FILE, StudioSettings
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.studio import Studio
-from salon.store import save_study
-from salon.store.database import open_database
+from salon.collect import FILE, Given, ShownTask, Studio, StudioSettings
+from salon.store import open_database, save_study
 from salon.study import Criterion, Item, Prompt, Scale, Study
 from salon.web.app import create_app
 from salon.web.settings import WebSettings

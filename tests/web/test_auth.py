@@ -251,5 +251,5 @@ def test_the_secret_is_made_once_and_read_by_its_owner_only(tmp_path: Path) -> N
 
 
 def test_tokens_and_secrets_are_in_no_repr(shared: Served) -> None:
-    session = shared.app.state.door.enter(shared.zoe, "here")
+    session = shared.app.state.auth.enter(shared.zoe, "here")
     assert shared.zoe not in repr(session)

@@ -6,7 +6,7 @@ import pytest
 from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from rater_studio import close, draw_posters, open_studio, phase, served
 
-from salon.collect.questions import Given
+from salon.collect import Given
 from salon.web.app import create_app
 from salon.web.settings import WebSettings
 

@@ -9,9 +9,8 @@ import pytest
 from browser import FINE, OVERFLOW, UNTOUCHABLE, axe_violations, chromium, open_page, wait_in
 from PIL import Image, ImageDraw
 
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.setup import open_studio
-from salon.generate.import_pictures import import_pictures, read_layout
+from salon.collect import ShownTask, open_studio
+from salon.generate import import_pictures, read_layout
 from tools.posed_studio import served
 
 __all__ = ["chromium"]

@@ -12,7 +12,7 @@ import pytest
 from doors import Served, served
 from owner_studio import Owner, answer_all, csrf_of, field, look
 
-from salon.collect.settings import FILE
+from salon.collect import FILE
 
 PAGES = ("/owner", "/owner/raters", "/owner/gallery", "/owner/settings", "/owner/data", "/owner/audit", "/adjudicate")
 

@@ -9,8 +9,7 @@ from doors import BASE, make_folder
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect.questions import Given
-from salon.collect.studio.rater_side import ShownTask
+from salon.collect import Given, ShownTask
 from salon.study import Criterion, Item, Prompt, Study
 from salon.web.app import create_app
 from salon.web.settings import WebSettings

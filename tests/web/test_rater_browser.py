@@ -6,7 +6,7 @@ import pytest
 from browser import FINE, OVERFLOW, UNTOUCHABLE, chromium, open_page, wait_in
 from rater_studio import close, draw_posters, open_studio, phase, served
 
-from salon.collect.questions import Given
+from salon.collect import Given
 
 __all__ = ["chromium"]
 

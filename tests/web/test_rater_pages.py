@@ -10,7 +10,7 @@ from page_words import placeholders
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect.questions import languages
+from salon.collect import languages
 from salon.study import Study
 from salon.web.app import create_app
 from salon.web.rendering import _MORE, TEMPLATES, PageWords, markdown

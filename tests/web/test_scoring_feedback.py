@@ -9,11 +9,9 @@ from pathlib import Path
 import pytest
 from scoring_server import Served, b64, png, serving
 
-from salon.judge.scorers.rules import MEASUREMENTS, measurement_scorer
-from salon.select import explain_picture as explain_served
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import DriftSettings, WatchedLog
-from salon.select.service.feedback_study import feedback_study
+from salon.judge import MEASUREMENTS
+from salon.judge.scorers.rules import measurement_scorer
+from salon.select import DecisionSettings, DriftSettings, WatchedLog, explain_picture as explain_served, feedback_study
 from salon.study import Item, Prompt
 
 SHAPE = {"error", "needed", "found", "where", "remedy", "request"}

@@ -25,8 +25,7 @@ from schemathesis.specs.openapi.checks import (
 )
 from scoring_server import Served, b64, png, serving
 
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import WatchedLog
+from salon.select import DecisionSettings, WatchedLog
 
 CHECKS = [not_a_server_error, status_code_conformance, content_type_conformance, response_schema_conformance]
 EXAMPLES = 4
@@ -84,7 +83,7 @@ import scoring_server
 from salon.cli.serve_scores import serve_scores
 from salon.select.service import model as scoring_model
 
-scoring_model.scorer_named = scoring_server._named(scoring_server.Watched([], threading.Event()))
+scoring_model.make_scorer = scoring_server._named(scoring_server.Watched([], threading.Event()))
 
 def end_with_the_test():
     sys.stdin.read(1)

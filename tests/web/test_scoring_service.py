@@ -16,9 +16,8 @@ from loops import awaited
 from scoring_server import POISON, Served, b64, png, serving
 from waiting import until
 
-from salon.select.gate import Gate, GateSettings, make_gate
-from salon.select.service.decisions import Decision
-from salon.select.weights import ScorerColumn
+from salon.select import Decision, Gate, GateSettings, ScorerColumn
+from salon.select.gate import make_gate
 
 
 class Log:

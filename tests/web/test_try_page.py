@@ -9,8 +9,7 @@ import pytest
 from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from scoring_server import Served, png, serving
 
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import WatchedLog
+from salon.select import DecisionSettings, WatchedLog
 
 __all__ = ["chromium"]
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from doors import Served, served
 
-from salon.collect.studio.rater_side import TooEarly
+from salon.collect import TooEarly
 from salon.errors import BadFile, BadValue, NotIdentified, SalonError
 from salon.store.database import connection as database
 from salon.web import errors

@@ -9,3 +9,7 @@ arena*, rater*, rewards* ─ what raters say of generators, and what raters are 
 site/                 ─ the board as pages
 posters/              ─ the tasks of PosterIQ
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

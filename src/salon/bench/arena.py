@@ -26,12 +26,8 @@ from pydantic import Field
 from scipy import stats
 
 from salon.errors import BadValue
-from salon.stats.agreement import wilson
-from salon.stats.intervals import score_interval
-from salon.stats.pair_errors import Errors, two_way_errors
-from salon.stats.ranks import RankIntervals, rank_intervals
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Errors, Estimate, RankIntervals, rank_intervals, score_interval, two_way_errors, wilson
+from salon.study import Noun, Signature
 
 Ints = NDArray[np.int64]
 TIE = 2
@@ -40,23 +36,23 @@ TIE = 2
 class Duel(Noun):
     """Two generators that met."""
 
-    first: str
-    second: str
+    first: str = Field(description="The generator that is better on the board.")
+    second: str = Field(description="The other one.")
     share: Estimate = Field(description="Share of answers that preferred the first; a tie is half an answer for each.")
     fitted: Estimate | None = Field(
         description="The chance that the board's scores give it, ties half; null where scores are no log-odds."
     )
     wins: int = Field(description="Answers for the first.")
     losses: int = Field(description="Answers for the second.")
-    ties: int
-    prompts: int
+    ties: int = Field(description="Answers for neither.")
+    prompts: int = Field(description="Prompts on which they met.")
 
 
 class WinMatrix(Noun):
     """All duels of one board. Each pair stands once, the generator that is better on the board first."""
 
     generators: tuple[str, ...] = Field(description="Best first: rows and columns of the matrix.")
-    duels: tuple[Duel, ...]
+    duels: tuple[Duel, ...] = Field(description="Each pair that met, once.")
     never_met: int = Field(description="Pairs of generators without an answer.")
 
     def duel(self, row: str, column: str) -> Duel | None:
@@ -151,11 +147,11 @@ Floats = NDArray[np.float64]
 class RoutingCandidate(Noun):
     """A generator for a job."""
 
-    generator: str
+    generator: str = Field(description="Name of the generator.")
     score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
-    rank: int
-    rank_low: int | None
-    rank_high: int | None
+    rank: int = Field(description="By score; 1 is best.")
+    rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
+    rank_high: int | None = Field(description="Worst rank it may hold.")
     tier: int | None = Field(description="1: cannot be told from the best.")
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
@@ -177,7 +173,7 @@ class RoutingJob(Noun):
 class RoutingTable(Noun):
     """All jobs: criteria alike, each criterion alone, and weights that were asked for; in each category."""
 
-    jobs: tuple[RoutingJob, ...]
+    jobs: tuple[RoutingJob, ...] = Field(description="Criteria alike, each alone, and as weighed; in each category.")
 
 
 @dataclass(frozen=True)
@@ -347,9 +343,9 @@ MEAN_POINTS, POINTS_PER_LOGIT = 1000.0, 400 / math.log(10)
 class RaterKinds(Noun):
     """Who answered."""
 
-    people: int
+    people: int = Field(description="Single persons.")
     crowds: int = Field(description="Groups of people that the source cannot tell apart.")
-    models: int
+    models: int = Field(description="Judges and scorers.")
     simulated: bool = Field(description="True when no person gave the study's answers.")
 
     @property
@@ -363,32 +359,32 @@ class RaterKinds(Noun):
 class ArenaCoverage(Noun):
     """What a board rests on, and what was left out of it."""
 
-    comparisons: int
-    rankings: int
-    ratings: int
+    comparisons: int = Field(description="Comparisons used.")
+    rankings: int = Field(description="Rankings used.")
+    ratings: int = Field(description="Ratings used.")
     unused: int = Field(description="Answers of kinds that the method does not read.")
     both_bad: int = Field(description="Comparisons answered 'both bad': they order nothing and are left out.")
     repeats: int = Field(description="Repeated answers: left out, they measure a rater.")
     same: int = Field(description="Answers about two pictures of one generator: left out.")
-    generators: int
+    generators: int = Field(description="Generators that were judged.")
     pairs_met: int = Field(description="Pairs of generators with an answer.")
     pairs: int = Field(description="All pairs of generators.")
-    prompts: int
-    raters: RaterKinds
+    prompts: int = Field(description="Prompts with an answer.")
+    raters: RaterKinds = Field(description="Who answered.")
 
 
 class ArenaPlace(Noun):
     """One generator on a board."""
 
-    generator: str
+    generator: str = Field(description="Name of the generator.")
     score: Estimate = Field(description="On the board's scale; logits around the mean of its generators.")
     points: Estimate | None = Field(
         description="The same as on arenas: 1000 + 400/ln 10 a logit; null where scores are no logits."
     )
     n: int = Field(description="Answers that name it.")
-    rank: int
+    rank: int = Field(description="By score; 1 is best.")
     rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
-    rank_high: int | None
+    rank_high: int | None = Field(description="Worst rank it may hold.")
     tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
@@ -405,12 +401,12 @@ class CovariateEffect(Noun):
 class AdjustedBoard(Noun):
     """The board if all pictures had the same covariates: q_a - q_b + beta (x_a - x_b)."""
 
-    places: tuple[ArenaPlace, ...]
+    places: tuple[ArenaPlace, ...] = Field(description="Best first, adjusted.")
     plain: tuple[ArenaPlace, ...] = Field(
         description="The same answers by the same model without covariates: what the adjustment changed."
     )
-    effects: tuple[CovariateEffect, ...]
-    method: str
+    effects: tuple[CovariateEffect, ...] = Field(description="One for each covariate.")
+    method: str = Field(description="The model that was fitted.")
     answers: int = Field(description="Answers with all covariates known.")
     left_out: int = Field(description="Answers about a picture without a number: left out.")
     reason: str | None = Field(default=None, description="Why there are no places.")
@@ -419,7 +415,7 @@ class AdjustedBoard(Noun):
 class ArenaBoard(Noun):
     """One criterion, in one category or in all."""
 
-    criterion: str
+    criterion: str = Field(description="Id of the criterion.")
     name: str = Field(description="Of the criterion.")
     category: str | None = Field(description="Null: all categories together.")
     method: str = Field(description="How answers became scores: davidson, bradley-terry, plackett-luce, mean.")
@@ -429,9 +425,9 @@ class ArenaBoard(Noun):
     tie: float | None = Field(default=None, description="Davidson's nu; null without ties.")
     matrix: WinMatrix | None = Field(description="Null where nobody met.")
     adjusted: AdjustedBoard | None = Field(default=None, description="Null unless covariates were asked for.")
-    coverage: ArenaCoverage
+    coverage: ArenaCoverage = Field(description="What the board rests on.")
     errors: str = Field(description="How intervals were made.")
-    warnings: tuple[str, ...] = ()
+    warnings: tuple[str, ...] = Field(default=(), description="What a reader should know, a sentence each.")
     reason: str | None = Field(default=None, description="Why there are no places, and what to do.")
 
     @property
@@ -443,19 +439,19 @@ class ArenaBoard(Noun):
 class ArenaSnapshot(Noun):
     """All boards of one study, as they were fitted once."""
 
-    format: Literal["salon.arena/1"] = FORMAT
+    format: Literal["salon.arena/1"] = Field(default=FORMAT, description="Name and version of this form.")
     number: int = Field(default=0, description="0: not published.")
-    study: str
-    study_hash: str
-    revision: int
-    simulated: bool
-    level: float
-    covariates: tuple[str, ...] = ()
+    study: str = Field(description="Name of the study.")
+    study_hash: str = Field(description="Hash of its contents.")
+    revision: int = Field(description="Revision of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    level: float = Field(description="Confidence level of all intervals.")
+    covariates: tuple[str, ...] = Field(default=(), description="What scores were adjusted for.")
     boards: tuple[ArenaBoard, ...] = Field(description="By criterion; all categories together first.")
-    routing: RoutingTable
-    policies: tuple[str, ...]
-    signature: Signature
-    signature_line: str
+    routing: RoutingTable = Field(description="Which generator for which job.")
+    policies: tuple[str, ...] = Field(description="How answers were treated, a sentence each.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
     @property
     def criteria(self) -> tuple[str, ...]:

@@ -18,15 +18,20 @@ from scipy import stats
 
 from salon.bench.arena import AdjustedBoard, ArenaPlace, CovariateEffect, board_points
 from salon.errors import BadValue, StatsError, TooFew, UnknownReference
-from salon.evaluate.people import Duels, Ints, item_generators, item_prompts
-from salon.fuse.fits import raise_to_floor
-from salon.fuse.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import list_scores, read_scores, scores_file
-from salon.stats.pair_covariates import CovariateErrors, CovariateFit, covariate_errors, fit_covariates
-from salon.stats.pair_errors import Errors, two_way_errors, two_way_variance
-from salon.stats.ranks import rank_intervals
-from salon.stats.result import Estimate
+from salon.evaluate import Duels, Ints, item_generators, item_prompts
+from salon.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS, raise_to_floor
+from salon.judge import SCORES_FOLDER as SCORES, list_scores, read_scores, scores_file
+from salon.stats import (
+    CovariateErrors,
+    CovariateFit,
+    Errors,
+    Estimate,
+    covariate_errors,
+    fit_covariates,
+    rank_intervals,
+    two_way_errors,
+    two_way_variance,
+)
 from salon.study import Study
 
 Floats = NDArray[np.float64]

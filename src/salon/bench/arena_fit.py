@@ -32,16 +32,26 @@ from salon.bench.arena import (
 )
 from salon.bench.arena_covariates import Covariates, adjusted_board, study_covariates
 from salon.errors import BadValue, DesignError, StatsError, TooFew
-from salon.evaluate.people import Duels, StudyPart, item_generators, item_prompts, study_duels, study_parts
-from salon.fuse.fits import count_judgments, fit_group, step_pairs
-from salon.fuse.fuse import fuse_study
-from salon.fuse.groups import BOTH_BAD, TIE, Floats, FuseGroup, GroupFit, study_groups
-from salon.fuse.jackknife import jackknife
-from salon.fuse.results import Cluster, FuseReport, FuseSettings, ScoreRow
-from salon.stats.pair_models import pair_probabilities
-from salon.stats.result import Estimate
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.evaluate import Duels, StudyPart, item_generators, item_prompts, study_duels, study_parts
+from salon.fuse import (
+    BOTH_BAD,
+    TIE,
+    Cluster,
+    Floats,
+    FuseGroup,
+    FuseReport,
+    FuseSettings,
+    GroupFit,
+    ScoreRow,
+    count_judgments,
+    fit_group,
+    fuse_study,
+    jackknife,
+    step_pairs,
+    study_groups,
+)
+from salon.stats import Estimate, pair_probabilities
+from salon.study import Noun, Signature, Study
 
 ALIKE, WEIGHED = "all criteria alike", "as weighed"
 POLICIES = (

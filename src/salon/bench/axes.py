@@ -36,11 +36,8 @@ from salon.bench.entry import ANSWERS, LOGITS, AxisResult, Coverage, EntryPictur
 from salon.bench.suite import FARTHEST, PreferenceReference, PreferenceRule, ReferencePoint, Suite, SuiteCard
 from salon.bench.suite_folder import prompts_hash
 from salon.errors import BadColumns, BadFile, BadValue, ConflictingJudgment, DesignError, TooFew, UnknownReference
-from salon.stats.intervals import bootstrap_interval, score_interval
-from salon.stats.result import Estimate
-from salon.stats.uncertain_scores import win_chance
-from salon.study.answers import Point, Route, agreed, find_route
-from salon.study.interfaces import ScorerCard
+from salon.stats import Estimate, bootstrap_interval, score_interval, win_chance
+from salon.study import Point, Route, ScorerCard, agreed, find_route
 
 Floats = NDArray[np.float64]
 DIGITS = 9

@@ -40,9 +40,8 @@ from salon.bench.entry_files import (
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import open_suite, prompts_hash, read_json, save_suite
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.store.atomic_files import present_folder, wait_turn, whole_folder, write_json
-from salon.store.folder import default_name
-from salon.study.nouns import Noun
+from salon.store import default_name, present_folder, wait_turn, whole_folder, write_json
+from salon.study import Noun
 
 __all__ = [
     "Board",

@@ -34,9 +34,7 @@ from salon.bench.submission import (
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import parse_object
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import held, whole_file, whole_folder
-from salon.store.folder import Metadata, write_metadata
-from salon.store.table_files import write_table
+from salon.store import Metadata, held, whole_file, whole_folder, write_metadata, write_table
 from salon.study import Item, Study
 
 ENDING = ".salon.zip"

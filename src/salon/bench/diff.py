@@ -19,9 +19,8 @@ from pydantic import Field
 
 from salon.bench.entry import AxisResult, Entry, EntryResult, PictureResult
 from salon.bench.suite import CAPABILITY, EPS, OVERALL, PreferenceReference, ReferencePoint, Suite
-from salon.stats.result import Estimate
-from salon.study.answers import Route, find_route
-from salon.study.nouns import Noun
+from salon.stats import Estimate
+from salon.study import Noun, Route, find_route
 
 Cause = Literal[
     "picture", "answers", "scores", "prompt", "prompts", "points", "routes", "scorer", "reference", "rule", "unknown"
@@ -32,8 +31,8 @@ _MOST_LISTED = _HASH_DIGITS = 12
 class ChangeReason(Noun):
     """One thing that differs."""
 
-    cause: Cause
-    told: str
+    cause: Cause = Field(description="What kind of thing differs.")
+    told: str = Field(description="What differs, in one sentence.")
     """One sentence."""
 
 
@@ -246,11 +245,11 @@ What = Literal["identical", "unmoved", "moved", "added", "removed"]
 class PromptMove(Noun):
     """What a prompt did to an axis."""
 
-    prompt: str
+    prompt: str = Field(description="Id of the prompt.")
     before: float | None = Field(description="Its value from 0 to 1; null where it did not count.")
-    after: float | None
+    after: float | None = Field(description="The same on the second board.")
     moved: float = Field(description="What it added to the axis, in points of 100.")
-    reasons: tuple[ChangeReason, ...]
+    reasons: tuple[ChangeReason, ...] = Field(description="What differs there.")
 
     @property
     def causes(self) -> str:
@@ -262,8 +261,8 @@ class AxisMove(Noun):
     """One axis of one entry."""
 
     axis: str = Field(description="capability, the id of a column of EPS, or overall.")
-    before: Estimate | None
-    after: Estimate | None
+    before: Estimate | None = Field(description="The value on the first board; null where there is none.")
+    after: Estimate | None = Field(description="The value on the second.")
     change: float | None = Field(description="After minus before; null where one of them is not known.")
     by_cause: dict[str, float] = Field(description="The change by what caused it; the parts sum to it.")
     prompts: tuple[PromptMove, ...] = Field(description="Those that moved, the largest first.")
@@ -272,25 +271,25 @@ class AxisMove(Noun):
 class EntryDiff(Noun):
     """One entry on both sides."""
 
-    entry: str
+    entry: str = Field(description="Name of the entry.")
     what: What = Field(
         description="identical: the same bytes; unmoved: the same numbers and intervals, made from other data."
     )
     before: str | None = Field(description="complete, provisional, retracted or without a result; null: not there.")
-    after: str | None
+    after: str | None = Field(description="The same on the second board.")
     retracted: str | None = Field(default=None, description="Why it was taken back since.")
-    axes: tuple[AxisMove, ...] = ()
+    axes: tuple[AxisMove, ...] = Field(default=(), description="Axes that moved.")
 
 
 class BoardDiff(Noun):
     """Everything that differs between two boards."""
 
-    format: Literal["salon.diff/1"] = FORMAT
-    before: str
-    after: str
+    format: Literal["salon.diff/1"] = Field(default=FORMAT, description="Name and version of this form.")
+    before: str = Field(description="The first board.")
+    after: str = Field(description="The second one.")
     suites: tuple[str, str] = Field(description="Hashes of the two suites.")
     suite: tuple[ChangeReason, ...] = Field(description="What differs between them; empty for the same suite.")
-    entries: tuple[EntryDiff, ...]
+    entries: tuple[EntryDiff, ...] = Field(description="Every entry of either.")
 
     def named(self, what: What) -> list[str]:
         """The entries that this can be said of."""

@@ -21,8 +21,8 @@ from pydantic import Field
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 ENTRY_FORMAT: Final = "salon.entry/1"
 CARD, ANSWERS_FILE, LOGITS_FILE, RESULT = "entry.json", "answers.parquet", "scores.parquet", "result.json"
@@ -122,7 +122,7 @@ class AxisResult(Noun):
 
     figure: Estimate = Field(description="The value with its interval; everything open counts as a failure.")
     at_best: float = Field(description="The value if everything open turned out well; the value itself if complete.")
-    coverage: Coverage
+    coverage: Coverage = Field(description="What the value rests on.")
 
     @property
     def complete(self) -> bool:
@@ -134,24 +134,24 @@ class GroupResult(Noun):
     """One tag, or one group of tags."""
 
     id: str = Field(description="Id of the tag, or name of the group.")
-    kind: Literal["tag", "group"]
-    capability: Estimate | None
+    kind: Literal["tag", "group"] = Field(description="A tag, or a group of tags.")
+    capability: Estimate | None = Field(description="Capability on its prompts.")
     eps: dict[str, Estimate] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
     reward: dict[str, Estimate] = Field(
         default_factory=dict, description="Mean logit by column (HPSv3's table); only where every picture has one."
     )
-    prompts: int
+    prompts: int = Field(description="Its prompts.")
 
 
 class PictureResult(Noun):
     """One picture: what every point and scorer said."""
 
-    item: str
-    seed: int
+    item: str = Field(description="Id of the item.")
+    seed: int = Field(description="Its seed.")
     image: str | None = Field(description="Path inside the entry's folder; null where there is no picture.")
     missing: str | None = Field(default=None, description="Why there is none.")
     passed: float = Field(description="1 or 0 (or the share of points, by the suite's rule); open points fail.")
-    passed_at_best: float
+    passed_at_best: float = Field(description="The same if every open point held.")
     points: dict[str, Literal["pass", "fail", "unread", "open"]] = Field(
         default_factory=dict, description="By id; what the judges of its route say together."
     )
@@ -159,7 +159,9 @@ class PictureResult(Noun):
         default_factory=dict, description="By id of the point and judge of its route: pass, fail, unread."
     )
     logits: dict[str, float] = Field(default_factory=dict, description="By column of EPS.")
-    sigmas: dict[str, float] = Field(default_factory=dict)
+    sigmas: dict[str, float] = Field(
+        default_factory=dict, description="Standard deviations of the logits, where the scorer gives them."
+    )
     wins: dict[str, float] = Field(
         default_factory=dict, description="By column: chance to be preferred to the reference, 0 to 1; 0 if missing."
     )
@@ -168,38 +170,40 @@ class PictureResult(Noun):
 class PromptResult(Noun):
     """One prompt of one entry."""
 
-    prompt: str
-    tag: str
+    prompt: str = Field(description="Id of the prompt.")
+    tag: str = Field(description="Its kind of task.")
     passed: float = Field(description="Mean over its pictures, 0 to 1.")
-    passed_at_best: float
+    passed_at_best: float = Field(description="The same if everything open turned out well.")
     eps: dict[str, float] = Field(default_factory=dict, description="By column, 0 to 1; empty where not eligible.")
-    eps_at_best: dict[str, float] = Field(default_factory=dict)
-    pictures: tuple[PictureResult, ...]
+    eps_at_best: dict[str, float] = Field(
+        default_factory=dict, description="The same if everything open turned out well."
+    )
+    pictures: tuple[PictureResult, ...] = Field(description="Every picture that was asked for.")
 
 
 class EntryResult(Noun):
     """Everything published about an entry; the same suite, pictures, answers and scores give the same bytes."""
 
-    format: Literal["salon.result/1"] = RESULT_FORMAT
-    entry: str
+    format: Literal["salon.result/1"] = Field(default=RESULT_FORMAT, description="Name and version of this form.")
+    entry: str = Field(description="Name of the entry.")
     suite: str = Field(description="Name and version: 'posters/1'.")
-    suite_hash: str
+    suite_hash: str = Field(description="Hash of the suite.")
     status: Status = Field(description="Provisional while anything is open; only complete results are published.")
-    capability: AxisResult
+    capability: AxisResult = Field(description="Share of pictures whose points all hold.")
     points: AxisResult = Field(description="Share of all points that hold, beside Capability.")
     eps: dict[str, AxisResult] = Field(default_factory=dict, description="By column; empty without a reference.")
     overall: AxisResult | None = Field(description="None without EPS.")
     headline: str | None = Field(default=None, description="The column of EPS that enters Overall.")
     weights: dict[str, float] = Field(default_factory=dict, description="Shares of 'capability' and 'eps' in Overall.")
-    groups: tuple[GroupResult, ...]
-    prompts: tuple[PromptResult, ...]
+    groups: tuple[GroupResult, ...] = Field(description="Every tag and every group of tags.")
+    prompts: tuple[PromptResult, ...] = Field(description="Every prompt, with its pictures.")
     oracle: AxisResult | None = Field(
         default=None, description="Capability by a judge that knows how pictures were made; never on the board."
     )
     digest: str = Field(description="Hash of the pictures, answers and scores it was made from.")
-    policies: tuple[str, ...]
-    signature: Signature
-    signature_line: str
+    policies: tuple[str, ...] = Field(description="How gaps were treated, a sentence each.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
 
 # -- the pictures that a suite requires --------------------------------------------------------------------------------

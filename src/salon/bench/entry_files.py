@@ -16,11 +16,9 @@ from salon.bench.entry import ANSWERS, ANSWERS_FILE, CARD, LOGITS, LOGITS_FILE, 
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import LOST, read_json
 from salon.errors import BadFile
-from salon.generate.record import Generation, item_id, read_generations
-from salon.store.atomic_files import wait_turn, whole_file, write_json
-from salon.store.parquet_table import arrow_file, check_rows
-from salon.study import Generator
-from salon.study.nouns import Noun
+from salon.generate import Generation, item_id, read_generations
+from salon.store import arrow_file, check_rows, wait_turn, whole_file, write_json
+from salon.study import Generator, Noun
 
 PUBLISHED = "published.json"
 _REMEDY = "published numbers never move: add it under another name, or retract this one with a reason"

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
@@ -10,9 +9,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from salon.errors import BadFile, SalonError
-from salon.report import Section
-from salon.report.page import ONE_COLUMN, TWO_COLUMNS, paper_figures
-from salon.store.atomic_files import put_file
+from salon.report import ONE_COLUMN, TWO_COLUMNS, Section, paper_figures
+from salon.store import put_file
 
 if TYPE_CHECKING:
     from salon.bench.site.frame import SitePage
@@ -44,12 +42,11 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
     Without the library that paints, SVG and CSV are written, and the result says what is missing.
     """
     folder = figures_target(folder)
+    left_out = ""
     try:
-        painter = importlib.import_module("salon.render.paint.chart")
+        from salon.render import chart_pdf, chart_png
     except SalonError as error:
-        painter, left_out = None, f"no PDF and PNG: {error.needed}. {error.remedy}"
-    else:
-        left_out = ""
+        left_out = f"no PDF and PNG: {error.needed}. {error.remedy}"
     figures = paper_figures(sections)
     folder.mkdir(parents=True, exist_ok=True)
     for figure in figures:
@@ -57,10 +54,10 @@ def write_figures(sections: Sequence[Section], folder: Path) -> FigureFiles:
         for width in (ONE_COLUMN, TWO_COLUMNS):
             stem = f"{figure.name}-{width}mm"
             put_file(folder / f"{stem}.svg", figure.svg(width).encode())
-            if painter is not None:
+            if not left_out:
                 tree = figure.tree(width)
-                put_file(folder / f"{stem}.pdf", painter.chart_pdf(tree))
-                put_file(folder / f"{stem}.png", painter.chart_png(tree))
+                put_file(folder / f"{stem}.pdf", chart_pdf(tree))
+                put_file(folder / f"{stem}.png", chart_png(tree))
     records = [{"name": figure.name, "title": figure.drawing.subject, "caption": figure.caption} for figure in figures]
     put_file(folder / LIST, (json.dumps({"figures": records}, ensure_ascii=False, indent=2) + "\n").encode())
     return FigureFiles(folder, len(figures), left_out)

@@ -21,7 +21,6 @@ are kept beside the board.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
@@ -35,32 +34,52 @@ import pyarrow as pa
 from salon.bench.axes import require_logits
 from salon.bench.entry import ANSWERS, LOGITS, Entry
 from salon.bench.suite import Suite
-from salon.calls.service import Budget
-from salon.calls.store import CallStore
+from salon.calls import Budget, CallStore
 from salon.errors import BadValue, DesignError, UnknownReference, shorten
-from salon.judge.folder import judge_folder, judge_names, read_record, read_verdicts
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.protocol import JudgeSettings
-from salon.judge.registry import RATES, JudgeSpec, endpoint_vlm, make_plugin_judge, open_judge, read_rates
-from salon.judge.run import JudgeCallback, JudgeRun, run_plan
-from salon.judge.scorers.registry import HOW_TO_DECLARE, TableScorer
-from salon.judge.scoring import (
+from salon.judge import (
+    HOW_TO_DECLARE,
+    RATES,
     SCORE_COLUMNS,
     SCORES_FOLDER,
+    JudgeCallback,
+    JudgePlan,
+    JudgeRun,
+    JudgeSettings,
+    JudgeSpec,
+    ScriptedVlm,
+    SimulatedVlm,
+    TableScorer,
+    UnreadLimits,
+    Vlm,
+    endpoint_vlm,
+    judge_folder,
+    judge_names,
+    make_plugin_judge,
+    open_judge,
+    plan_run,
+    read_rates,
+    read_record,
     read_scores,
+    read_verdicts,
+    run_plan,
     score_row,
     score_study,
     scores_file,
     write_scores,
 )
-from salon.judge.simulation import ScriptedVlm, SimulatedVlm
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
-from salon.study import Criterion, Item, Study, builtin_criterion
-from salon.study.answers import Point, majority_of_samples, points_for
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun
+from salon.models import ResultCache
+from salon.study import (
+    Criterion,
+    Item,
+    Noun,
+    Point,
+    Scorer,
+    ScorerCard,
+    Study,
+    builtin_criterion,
+    majority_of_samples,
+    points_for,
+)
 
 SETTINGS = JudgeSettings(protocol="checklist")
 POINTS_CRITERION = Criterion(
@@ -364,7 +383,8 @@ def _measuring_judge(role: str, name: str) -> SuiteJudge:
                        remedy=f"one of {', '.join(MEASURED)}")  # fmt: skip
 
     def opened(study: Study, folder: Path, points: Sequence[Any]) -> AbstractContextManager[Vlm]:
-        measuring = importlib.import_module("salon.judge.measuring_judge")
+        from salon.judge import measuring_judge as measuring
+
         if name == "pixels":
             return nullcontext(measuring.pixel_judge(role, study, points))
         return nullcontext(measuring.layout_judge(role, study, folder, points))
@@ -442,7 +462,7 @@ def score_column(
     def told(completed: int, total: int) -> None:
         watch(f"{entry.name}: {scorer.name}", completed, total)
 
-    score_study(study, folder, scorer, progress=told, kept=cache)
+    score_study(study, folder, scorer, progress=told, cache=cache)
     scored = read_scores(scores_file(folder / SCORES_FOLDER, scorer.name)).to_pylist()
     more = {"preference": column, "scorer": str(scorer.signature)}
     return pa.Table.from_pylist([row | more for row in scored], LOGITS)

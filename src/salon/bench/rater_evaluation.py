@@ -18,7 +18,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.bench.rater_tables import (
+from salon.bench.rater_results import (
     GeneratorAgreement,
     PanelCriterion,
     PanelStudy,
@@ -27,24 +27,26 @@ from salon.bench.rater_tables import (
     RaterTables,
 )
 from salon.errors import BadFile, DesignError, StatsError, TooFew, UnknownReference
-from salon.evaluate.judge_figures import JudgeOnPanel, judge_on_panels
-from salon.evaluate.judges import find_judges, report_judges
-from salon.evaluate.people import ItemOrder, VotePanel, is_person, item_generators, vote_panels
-from salon.evaluate.results import JudgeFigures, JudgeReport, ReportSettings
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, ScoreSettings, cached_scores
-from salon.models.cache import ResultCache
-from salon.report.words import number_repeats
-from salon.stats.ceilings import ceilings
-from salon.stats.judge_accuracy import AGAINST, UNREAD, WITH, judge_accuracy, kind_table
-from salon.stats.rank_agreement import generator_ranks
-from salon.stats.result import Estimate
-from salon.store.formats import recognize
-from salon.store.formats.hpd import CRITERION, PictureFiles
-from salon.store.formats.preference_tests import READERS, PreferenceTest, read_preference_test
-from salon.study import Item, Prompt, Signature, Study
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.tables import JUDGMENTS
+from salon.evaluate import (
+    Evaluation,
+    ItemOrder,
+    JudgeFigures,
+    PairAnswers,
+    ReportSettings,
+    TestPairs,
+    find_judges,
+    is_person,
+    item_generators,
+    report_judges,
+    study_pairs,
+)
+from salon.judge import MissingScore, PictureScore, ScoreSettings, cached_scores, make_scorer
+from salon.models import ResultCache
+from salon.report import number_repeats
+from salon.stats import AGAINST, UNREAD, WITH, Estimate, ceilings, generator_ranks, judge_accuracy, kind_table
+from salon.store import CRITERION, PictureFiles, PreferenceTest, read_preference_test, recognize
+from salon.store.formats.preference_tests import READERS
+from salon.study import JUDGMENTS, Item, Prompt, Scorer, ScorerCard, Signature, Study
 
 Ints = NDArray[np.int64]
 Floats = NDArray[np.float64]
@@ -60,10 +62,10 @@ class EvaluatedStudy:
 
     name: str
     study: Study
-    panels: Sequence[VotePanel]
-    places: ItemOrder
-    report: JudgeReport
-    met: dict[str, list[JudgeOnPanel]]
+    pairs: TestPairs
+    order: ItemOrder
+    report: Evaluation
+    answers: dict[str, PairAnswers]
 
 
 def rater_tables(
@@ -92,7 +94,7 @@ def rater_tables(
             warnings.append(f"{name}: left out: {error.needed}; found {error.found}")
     if not evaluations:
         raise TooFew("raters and people who judged the same pairs are needed", found="; ".join(warnings))
-    if unknown := [name for name in names if not any(name in evaluation.met for evaluation in evaluations)]:
+    if unknown := [name for name in names if not any(name in evaluation.answers for evaluation in evaluations)]:
         raise UnknownReference("a rater of one of the studies is needed", found=", ".join(map(repr, unknown)))
     rows = _rows(evaluations, settings)
     data = hashlib.sha256(
@@ -158,11 +160,11 @@ def _evaluate_study(
     )
     if not report.judges:
         raise TooFew("a judge of pairs is needed", found="judges of checklists alone", where=f"study {name!r}")
-    places = ItemOrder(study)
-    voted = vote_panels(study, places)
-    reported = {figures.judge for figures in report.judges}
-    met = {judge.name: judge_on_panels(judge, voted) for judge in judges if judge.name in reported}
-    return EvaluatedStudy(name, study, voted, places, report, met)
+    order = ItemOrder(study)
+    pairs = study_pairs(study, order)
+    names_shown = {judge.name for judge in report.judges}
+    answers = {judge.name: judge.answers.on(pairs) for judge in judges if judge.name in names_shown}
+    return EvaluatedStudy(name, study, pairs, order, report, answers)
 
 
 # -- people ------------------------------------------------------------------------------------------------------------
@@ -180,7 +182,17 @@ def _panel_study(evaluation: EvaluatedStudy, settings: ReportSettings) -> PanelS
         raters=answering,
         generators=len(item_generators(evaluation.study)[0]),
         criteria=tuple(
-            PanelCriterion(**{name: getattr(criterion, name) for name in PanelCriterion.model_fields})
+            PanelCriterion(
+                criterion=criterion.criterion,
+                name=criterion.name,
+                votes=criterion.votes,
+                pairs=criterion.pairs,
+                tied=criterion.tied,
+                next_rater=criterion.ceilings.next_rater if criterion.ceilings else None,
+                oracle=criterion.ceilings.oracle if criterion.ceilings else None,
+                no_ceiling=criterion.no_ceiling,
+                signal=criterion.signal,
+            )
             for criterion in evaluation.report.panel
         ),
         next_rater=_pooled_ceiling(evaluation, settings),
@@ -190,8 +202,7 @@ def _panel_study(evaluation: EvaluatedStudy, settings: ReportSettings) -> PanelS
 
 def _pooled_ceiling(evaluation: EvaluatedStudy, settings: ReportSettings) -> Estimate | None:
     """One more person on all pairs of all criteria; None where panels are too small."""
-    votes = np.concatenate([panel.votes[:, :2] for panel in evaluation.panels])
-    clusters = np.concatenate([panel.cluster for panel in evaluation.panels])
+    votes, clusters = evaluation.pairs.votes[:, :2], evaluation.pairs.group
     rng = settings.rng(f"{evaluation.name}\npooled ceiling")
     try:
         result = ceilings(votes[:, 0], votes.sum(axis=1), clusters, draws=settings.draws, rng=rng, level=settings.level)
@@ -208,7 +219,7 @@ def _rows(evaluations: Sequence[EvaluatedStudy], settings: ReportSettings) -> li
     by_rater: dict[tuple[str, str], list[tuple[EvaluatedStudy, JudgeFigures]]] = {}
     for evaluation in evaluations:
         for judge in evaluation.report.judges:
-            by_rater.setdefault((judge.judge, judge.kind), []).append((evaluation, judge))
+            by_rater.setdefault((judge.name, judge.kind), []).append((evaluation, judge))
     return [
         RaterResult(
             rater=name,
@@ -231,8 +242,8 @@ def _on_study(evaluation: EvaluatedStudy, judge: JudgeFigures, settings: ReportS
         unread=judge.pooled.unseen,
         criteria={id: None if criterion is None else criterion.accuracy for id, criterion in figures.items()},
         pairs=judge.pooled.pairs,
-        panel_pairs=sum(int(panel.decided.sum()) for panel in evaluation.panels),
-        order=_generator_order(evaluation, judge.judge, settings),
+        panel_pairs=int(evaluation.pairs.decided.sum()),
+        order=_generator_order(evaluation, judge.name, settings),
         warnings=tuple(f"{criterion.name}: {words}" for criterion in judge.criteria for words in criterion.warnings),
     )
 
@@ -240,8 +251,7 @@ def _on_study(evaluation: EvaluatedStudy, judge: JudgeFigures, settings: ReportS
 def _generator_order(evaluation: EvaluatedStudy, judge: str, settings: ReportSettings) -> GeneratorAgreement:
     """People's and the rater's shares of pairs won, over all criteria."""
     names, of_item = item_generators(evaluation.study)
-    parts = [_pair_shares(evaluation, opponents, of_item) for opponents in evaluation.met[judge]]
-    first, second, votes, rater_shares, cluster = (np.concatenate(column) for column in zip(*parts))
+    first, second, votes, rater_shares, cluster = _pair_shares(evaluation, evaluation.answers[judge], of_item)
     present, pair = np.unique(np.stack([first, second]), return_inverse=True)
     if len(present) < 2:
         return GeneratorAgreement(
@@ -278,15 +288,15 @@ def _agreement(
 
 
 def _pair_shares(
-    evaluation: EvaluatedStudy, met: JudgeOnPanel, of_item: Ints
+    evaluation: EvaluatedStudy, answers: PairAnswers, of_item: Ints
 ) -> tuple[Ints, Ints, Floats, Floats, Ints]:
     """Of pairs of two generators that both spoke on: the two, people's share for the first, the rater's, the prompt."""
-    a, b = (of_item[item] for item in evaluation.places.items(met.panel.keys))
-    choice = met.faced.choice
-    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & met.faced.asked & (choice != UNREAD))
-    votes = met.panel.votes[rows]
+    a, b = (of_item[item] for item in evaluation.order.items(evaluation.pairs.keys))
+    choice = answers.choice
+    rows = np.flatnonzero((a >= 0) & (b >= 0) & (a != b) & answers.asked & (choice != UNREAD))
+    votes = evaluation.pairs.votes[rows]
     share = (votes[:, 0] + votes[:, 2] / 2) / votes.sum(axis=1)
-    return a[rows], b[rows], share, (choice[rows] + 1) / 2, met.panel.cluster[rows]
+    return a[rows], b[rows], share, (choice[rows] + 1) / 2, evaluation.pairs.group[rows]
 
 
 def generator_points(sides: Ints, cluster: Ints, generators: int, points: Floats) -> Floats:

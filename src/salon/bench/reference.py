@@ -33,10 +33,9 @@ from salon.bench.result import inputs_digest
 from salon.bench.suite import FieldEntry, PreferenceReference, Reference, ReferencePoint, Suite
 from salon.bench.suite_folder import POINTS, ROUTES, prompts_hash, with_hashes
 from salon.errors import BadFile, BadValue, DesignError, TooFew, UnknownReference
-from salon.judge.scorers.registry import TableScorer
-from salon.judge.scoring import SCORES_FOLDER
-from salon.store.atomic_files import whole_folder
-from salon.study.interfaces import ScorerCard
+from salon.judge import SCORES_FOLDER, TableScorer
+from salon.store import whole_folder
+from salon.study import ScorerCard
 
 LEAST = 3
 """Entries of a field: the median of two is their mean, of one that entry itself."""

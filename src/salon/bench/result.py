@@ -65,10 +65,8 @@ from salon.bench.entry import (
 )
 from salon.bench.suite import CAPABILITY, EPS, OVERALL, Suite
 from salon.errors import BadValue, DesignError, UnknownReference
-from salon.stats.intervals import influences
-from salon.stats.ranks import RankIntervals, mean_interval, rank_intervals
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate, RankIntervals, influences, mean_interval, rank_intervals
+from salon.study import Noun, Signature
 
 POLICIES = (
     "A missing picture fails every point and has no chance against the reference; it stays in every denominator.",

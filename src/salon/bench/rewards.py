@@ -22,18 +22,12 @@ from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
-from salon.evaluate.judges import people_only
-from salon.evaluate.people import category_labels, item_categories, item_generators, item_prompts
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import ScoreSettings, list_scores, read_score_run, read_scores, scores_file
-from salon.report.words import number_repeats
-from salon.stats.rank_agreement import mean_ranks
-from salon.stats.ranks import PairedMeans, paired_means, stratify_values
-from salon.stats.result import Estimate
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.evaluate import category_labels, item_categories, item_generators, item_prompts, people_only
+from salon.fuse import LabelSettings, make_labels
+from salon.judge import SCORES_FOLDER as SCORES, ScoreSettings, list_scores, read_score_run, read_scores, scores_file
+from salon.report import number_repeats
+from salon.stats import Estimate, PairedMeans, mean_ranks, paired_means, stratify_values
+from salon.study import Noun, ScorerCard, Signature, Study
 
 Verdict = Literal["ahead", "behind", "not told apart", "alone", "no mean"]
 
@@ -41,13 +35,13 @@ Verdict = Literal["ahead", "behind", "not told apart", "alone", "no mean"]
 class RewardPlace(Noun):
     """One generator on a board of rewards."""
 
-    generator: str
+    generator: str = Field(description="Name of the generator.")
     mean: Estimate | None = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
     lead: Estimate | None = Field(description="Its mean less the mean of all others on the same prompts.")
     beats: Estimate | None = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
-    rank: int | None
+    rank: int | None = Field(description="By mean; null without one.")
     rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
-    rank_high: int | None
+    rank_high: int | None = Field(description="Worst rank it may truly have.")
     tier: int | None = Field(description="1: cannot be told from the best.")
     pictures: int = Field(description="Scored pictures.")
     lacking: int = Field(description="Prompts of the board on which a picture or its score is missing.")
@@ -67,7 +61,7 @@ class RewardPlace(Noun):
 class RewardBoard(Noun):
     """One scorer, in one category or in all."""
 
-    scorer: str
+    scorer: str = Field(description="Name of the table of scores.")
     category: str | None = Field(description="Null: all categories together.")
     places: tuple[RewardPlace, ...] = Field(description="Best first, then those without a mean.")
     prompts: int = Field(description="Prompts behind every mean.")
@@ -78,10 +72,10 @@ class RewardBoard(Noun):
 class RewardScorer(Noun):
     """A table of scores."""
 
-    name: str
+    name: str = Field(description="Name of the table.")
     signature: str | None = Field(description="Of the scorer, where the table says it.")
     is_logit: bool = Field(description="Whether a difference of 1 is odds of e; else the scale is the scorer's own.")
-    measures: str
+    measures: str = Field(description="What it speaks about, in its own words.")
     digest: str = Field(description="Hash of the scores used.")
     unscored: dict[str, int] = Field(
         default_factory=dict,
@@ -109,19 +103,21 @@ class RewardOrder(Noun):
 class RewardTables(Noun):
     """All scorers on one study."""
 
-    format: Literal["salon.rewards/1"] = "salon.rewards/1"
-    study: str
-    study_hash: str
-    simulated: bool
-    level: float
-    missing: Literal["refuse", "shared"]
-    scorers: tuple[RewardScorer, ...]
+    format: Literal["salon.rewards/1"] = Field(default="salon.rewards/1", description="Name and version of this form.")
+    study: str = Field(description="Name of the study.")
+    study_hash: str = Field(description="Hash of its contents.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    level: float = Field(description="Confidence level of all intervals.")
+    missing: Literal["refuse", "shared"] = Field(
+        description="What is done where a generator lacks a picture or a score."
+    )
+    scorers: tuple[RewardScorer, ...] = Field(description="The tables of scores that were read.")
     boards: tuple[RewardBoard, ...] = Field(description="By scorer; all categories together first.")
-    generators: tuple[str, ...]
+    generators: tuple[str, ...] = Field(description="Generators of the study.")
     orders: tuple[RewardOrder, ...] = Field(default=(), description="Beside people's order, where people were named.")
-    policies: tuple[str, ...]
-    signature: Signature
-    signature_line: str
+    policies: tuple[str, ...] = Field(description="How gaps were treated, a sentence each.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
 
     def of(self, generator: str) -> list[tuple[RewardBoard, RewardPlace]]:
         """The quality report of one generator: its place on every board."""

@@ -5,9 +5,24 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from salon.bench.rewards import RewardBoard, RewardPlace, RewardTables, Verdict
-from salon.report import Badge, Cell, Chart, Column, Page, Section, Table, charts, located
-from salon.report.numbers import count, estimate
-from salon.report.words import SIMULATED, brief, join_names, one_way, sentence
+from salon.report import (
+    SIMULATED,
+    Badge,
+    Cell,
+    Chart,
+    Column,
+    Page,
+    Section,
+    Table,
+    brief,
+    charts,
+    count,
+    estimate,
+    join_names,
+    located,
+    one_way,
+    sentence,
+)
 
 ALL = "All"
 _BADGES: dict[Verdict, Badge] = {

@@ -50,19 +50,13 @@ from salon.bench.reference import carry_entries
 from salon.bench.result import entry_result
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
-from salon.calls.errors import CallsStopped
+from salon.calls import CallsStopped
 from salon.errors import BadFile, BadValue
-from salon.generate.record import GenerateSettings, item_id, read_generations
-from salon.generate.run import generate_items
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.plan import JudgePlan
-from salon.judge.scorers.registry import TableScorer
-from salon.judge.verdicts import UnreadLimits
-from salon.judge.vlm import Vlm
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import held
-from salon.study import Generator, Scorer
-from salon.study.nouns import Noun
+from salon.generate import GenerateSettings, generate_items, item_id, read_generations
+from salon.judge import JudgePlan, OpenAIChat, TableScorer, UnreadLimits, Vlm
+from salon.models import ResultCache
+from salon.store import held
+from salon.study import Generator, Noun, Scorer
 
 
 class RoleRun(Noun):
@@ -74,17 +68,17 @@ class RoleRun(Noun):
     unread: int = Field(description="Answers that cannot be read: they count as failures.")
     failed: dict[str, int] = Field(description="Questions without an answer, by kind.")
     cost: float | None = Field(description="Of all answers, by the price list; null without a price.")
-    signature: str
+    signature: str = Field(description="What reproduces this judge's answers.")
 
 
 class EntryRun(Noun):
     """What was done for one entry, and what it is worth now."""
 
-    entry: str
+    entry: str = Field(description="Name of the entry.")
     made: int = Field(default=0, description="Pictures made in this run.")
     missing: dict[str, int] = Field(default_factory=dict, description="Pictures that are not there, by kind.")
-    judges: tuple[RoleRun, ...] = ()
-    status: Literal["published", "provisional", "retracted"]
+    judges: tuple[RoleRun, ...] = Field(default=(), description="One for each judge of the suite's routes.")
+    status: Literal["published", "provisional", "retracted"] = Field(description="What became of it.")
     before: bool = Field(default=False, description="True where it was published before this run, and is as it was.")
     open: tuple[str, ...] = Field(default=(), description="Why it is provisional, a sentence each.")
 
@@ -92,14 +86,14 @@ class EntryRun(Noun):
 class SuiteRun(Noun):
     """What a run did."""
 
-    format: Literal["salon.run/1"] = "salon.run/1"
-    board: str
+    format: Literal["salon.run/1"] = Field(default="salon.run/1", description="Name and version of this form.")
+    board: str = Field(description="Folder of the board.")
     suite: str = Field(description="Name and version of the suite.")
-    suite_hash: str
-    entries: tuple[EntryRun, ...]
+    suite_hash: str = Field(description="Hash of the suite.")
+    entries: tuple[EntryRun, ...] = Field(description="One for each entry of the run.")
     cost: float | None = Field(description="Of all judges' answers, by the price list; null without a price.")
     stopped: dict[str, str] = Field(description="Judges that could not go on, and why.")
-    seconds: float
+    seconds: float = Field(description="How long it took.")
 
     @property
     def is_complete(self) -> bool:
@@ -115,7 +109,7 @@ _UNMADE = "images/not-made-yet.png"
 class RolePlan(Noun):
     """One judge on one entry."""
 
-    role: str
+    role: str = Field(description="Name of the judge in the suite's routes.")
     judge: bool = Field(description="False where nobody was named for this role: its points stay open.")
     paid: bool = Field(description="Whether every answer that is not in the store is bought.")
     questions: int = Field(description="Points of pictures it is to answer.")
@@ -127,20 +121,20 @@ class RolePlan(Noun):
 class EntryPlan(Noun):
     """One entry."""
 
-    entry: str
+    entry: str = Field(description="Name of the entry.")
     published: bool = Field(description="Published before: nothing would be done.")
     pictures: int = Field(description="Pictures that the suite asks for.")
     to_make: int = Field(description="Of these, to be made.")
-    judges: tuple[RolePlan, ...] = ()
+    judges: tuple[RolePlan, ...] = Field(default=(), description="One for each judge of the suite's routes.")
 
 
 class SuitePlan(Noun):
     """A run before it is run."""
 
-    format: Literal["salon.plan/1"] = "salon.plan/1"
-    board: str
-    suite: str
-    entries: tuple[EntryPlan, ...]
+    format: Literal["salon.plan/1"] = Field(default="salon.plan/1", description="Name and version of this form.")
+    board: str = Field(description="Folder of the board.")
+    suite: str = Field(description="Name and version of the suite.")
+    entries: tuple[EntryPlan, ...] = Field(description="One for each entry of the run.")
 
     @property
     def calls(self) -> int:

@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TypeVar
 
 from salon.bench.arena import ArenaSnapshot
-from salon.bench.rater_tables import RaterTables
+from salon.bench.rater_results import RaterTables
 from salon.errors import BadFile
-from salon.store.atomic_files import PART, sync_folder
-from salon.study.nouns import Noun
+from salon.store import PART, sync_folder
+from salon.study import Noun
 
 Snapshot = TypeVar("Snapshot", ArenaSnapshot, RaterTables)
 

@@ -27,8 +27,8 @@ from salon.bench.entry_files import read_entry
 from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash, read_lines, read_text
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.pictures import ENDINGS, is_inside, open_header, read_bytes, read_picture
-from salon.study.nouns import Noun
+from salon.store import ENDINGS, is_inside, open_header, read_bytes, read_picture
+from salon.study import Noun
 
 MISSING = "not among the pictures that were sent"
 WITHHELD = "the prompt is private: only its keeper has pictures of it"

@@ -23,9 +23,7 @@ from typing import Final, Literal
 from pydantic import Field
 
 from salon.errors import BadValue, UnknownReference
-from salon.study.answers import Point, Route, find_route
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Prompt, normalize_text
+from salon.study import Noun, Point, Prompt, Route, ScorerCard, find_route, normalize_text
 
 FORMAT: Final = "salon.suite/1"
 CAPABILITY, EPS, OVERALL = "capability", "eps", "overall"

@@ -25,9 +25,8 @@ from salon.bench.suite_folder import (
     with_hashes,
 )
 from salon.errors import BadFile
-from salon.store.atomic_files import whole_file, whole_folder
-from salon.study.answers import Point, Route
-from salon.study.nouns import Prompt, normalize_text
+from salon.store import whole_file, whole_folder
+from salon.study import Point, Prompt, Route, normalize_text
 
 JUDGE = "judge"
 """Name of the one judge in the routes of a new suite."""

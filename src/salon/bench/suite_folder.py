@@ -29,9 +29,8 @@ from pydantic import Field
 
 from salon.bench.suite import Reference, Suite, SuiteCard, SuitePrompt, Tag, check_suite
 from salon.errors import BadFile, BadValue, DuplicateJudgment, UnknownReference
-from salon.store.atomic_files import present_folder, wait_turn, whole_file, whole_folder
-from salon.study.answers import Point, Route
-from salon.study.nouns import PARTS, Noun, Prompt
+from salon.store import present_folder, wait_turn, whole_file, whole_folder
+from salon.study import PARTS, Noun, Point, Prompt, Route
 
 CARD, TAGS, PROMPTS, POINTS, ROUTES = "suite.toml", "tags.toml", "prompts.jsonl", "points.jsonl", "routes.toml"
 REFERENCE, LOCK = "reference.json", "suite.lock"

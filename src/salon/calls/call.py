@@ -14,7 +14,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from salon.calls.service import CallOrder
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 FORM = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""

@@ -35,8 +35,8 @@ from salon.calls.scores_schema import CompareAnswer, GateAnswer, ModelsAnswer, P
 from salon.calls.service import Limits, Secret, Service, base_address
 from salon.calls.transport import HttpReply, ReplyTooLarge, RetryableError, Sender, retry_after, retry_delay
 from salon.errors import SalonError
-from salon.store.pictures import read_bytes
-from salon.study.nouns import Noun
+from salon.store import read_bytes
+from salon.study import Noun
 
 if TYPE_CHECKING:
     import httpx2

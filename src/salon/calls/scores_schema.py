@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 MISSING = "a picture without a number under a criterion has null there, with the reason; it is never given one"
 

@@ -40,7 +40,7 @@ from pydantic import Field, NonNegativeInt
 
 from salon.calls.errors import BudgetSpent, WrongKey
 from salon.errors import BadFile, BadValue
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 
 class Limits(Noun):

@@ -38,7 +38,7 @@ from typing import Any, Self, TypeVar
 
 from salon.calls.call import CallAnswer
 from salon.errors import BadFile
-from salon.store.atomic_files import whole_file
+from salon.store import whole_file
 
 try:
     import fcntl

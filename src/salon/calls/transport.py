@@ -40,7 +40,7 @@ from salon.calls.call import STORED_HEADERS, Call, read_error
 from salon.calls.errors import CallsStopped, NotServed, QuotaSpent, WrongKey
 from salon.calls.service import Limits, Service, origin, redact
 from salon.errors import BadValue
-from salon.study.nouns import salon_version
+from salon.study import salon_version
 
 RETRY_STATUSES = {408, 409, 425, 429, *range(500, 600)} - {501, 505}
 OVERLOAD_STATUSES = {429, 503, 529}

@@ -19,8 +19,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import TooFew, UnknownReference
-from salon.study import Study
-from salon.study.nouns import Noun
+from salon.study import Noun, Study
 
 
 class AnchorSettings(Noun):

@@ -19,8 +19,8 @@ from numpy.typing import NDArray
 from salon.check.criterion import CriterionCheck, check_criterion, criterion_power, result_or_none, study_ceilings
 from salon.check.protocols import protocol_figures
 from salon.check.raters import rater_rows
-from salon.check.results import FLAGS_NOT_RANKED as FLAGS_NOT_RANKED
 from salon.check.results import (
+    FLAGS_NOT_RANKED as FLAGS_NOT_RANKED,
     MAIN,
     Agree,
     AnchorFigures,
@@ -31,18 +31,12 @@ from salon.check.results import (
     FlagFigures,
     Taste,
     TestFigures,
+    unranked_flags as unranked_flags,
 )
-from salon.check.results import unranked_flags as unranked_flags
 from salon.errors import TooFew
-from salon.stats.agreement import fleiss_kappa, split_pattern
-from salon.stats.alpha import alpha_bootstrap
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.nulls import Null
-from salon.stats.result import Estimate
-from salon.stats.signal_tests import holm
-from salon.store.nulls import quick_null
-from salon.study import Signature, Study
-from salon.study.nouns import describe_model_raters
+from salon.stats import SHARE, Estimate, Null, alpha_bootstrap, bootstrap_totals, fleiss_kappa, holm, split_pattern
+from salon.store import quick_null
+from salon.study import Signature, Study, describe_model_raters
 
 PUBLISHED = (
     AnchorFigures(

@@ -33,15 +33,25 @@ from salon.check.signal import (
     ranked_groups,
 )
 from salon.errors import StatsError
-from salon.stats.agreement_tests import vote_power, vote_test
-from salon.stats.alpha import alpha_bootstrap, alpha_from_w, group_concordances
-from salon.stats.ceilings import Ceilings, VoteTable, cells_table, table_ceilings, vote_table
-from salon.stats.intervals import SHARE, Resampling, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.stats.signal import kendall_t, votes_rankings
-from salon.study import Study
-from salon.study.study import JudgmentView
-from salon.study.votes import TIE, Bools, Votes, pair_votes
+from salon.stats import (
+    SHARE,
+    Ceilings,
+    Estimate,
+    Resampling,
+    VoteTable,
+    alpha_bootstrap,
+    alpha_from_w,
+    bootstrap_totals,
+    cells_table,
+    group_concordances,
+    kendall_t,
+    table_ceilings,
+    vote_power,
+    vote_table,
+    vote_test,
+    votes_rankings,
+)
+from salon.study import TIE, Bools, JudgmentView, Study, Votes, pair_votes
 
 Result = TypeVar("Result")
 Views = dict[Protocol, JudgmentView]

@@ -25,18 +25,18 @@ from numpy.typing import NDArray
 from salon.check.results import CheckSettings, ProtocolFigures, ProtocolRater, ProtocolRow
 from salon.check.signal import MOST_ITEMS
 from salon.errors import StatsError
-from salon.stats import stability
-from salon.stats.agreement import (
+from salon.stats import (
+    Estimate,
     agreement_of_counts,
+    bootstrap_totals,
     induced_outcomes,
     outcome_counts,
+    stability,
     supermajority_share,
     unanimous_share,
+    with_width,
 )
-from salon.stats.intervals import bootstrap_totals, with_width
-from salon.stats.result import Estimate
-from salon.study import Study
-from salon.study.study import JudgmentView
+from salon.study import JudgmentView, Study
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

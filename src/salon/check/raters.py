@@ -20,11 +20,8 @@ from scipy.stats import binomtest
 from salon.check.results import CheckSettings, CriterionFigures, FactionFigures, RaterAgreement, RaterSummary
 from salon.check.signal import RankedGroups, answers_comparisons
 from salon.errors import StatsError
-from salon.stats.agreement import longest_run, outliers, pair_tau, wilson
-from salon.stats.factions import faction_test
-from salon.stats.result import Estimate
-from salon.study import Study
-from salon.study.study import ComparisonView
+from salon.stats import Estimate, faction_test, longest_run, outliers, pair_tau, wilson
+from salon.study import ComparisonView, Study
 
 MOST_MATRIX_RATERS = 24
 """A matrix of more raters than this cannot be read; the most active are shown and the rest counted."""

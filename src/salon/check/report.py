@@ -27,6 +27,7 @@ from salon.check.report_signal import (
 )
 from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.report import (
+    SIMULATED,
     Block,
     Card,
     Cell,
@@ -39,25 +40,22 @@ from salon.report import (
     Table,
     VerdictLine,
     Verdicts,
+    brief,
     charts,
     columns_of,
-    estimate_value,
-    located,
-)
-from salon.report.words import (
-    SIMULATED,
-    brief,
     count_noun,
-    fixed,
+    estimate_value,
     group_by_reason,
     join_names,
     law_range,
     law_range_note,
     level_words,
+    located,
     one_way,
     sentence,
 )
-from salon.stats.result import Estimate
+from salon.report.words import fixed
+from salon.stats import Estimate
 
 DECIMALS = 3
 LONGEST_SENTENCE = 600

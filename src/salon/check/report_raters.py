@@ -15,6 +15,7 @@ from salon.check.results import (
     unranked_flags,
 )
 from salon.report import (
+    RATER_NAME,
     SMALL,
     WIDE,
     Badge,
@@ -27,22 +28,19 @@ from salon.report import (
     Prose,
     Section,
     Table,
+    brief,
     charts,
     columns_of,
-    estimate_value,
-    numbers,
-)
-from salon.report.svg import text_width
-from salon.report.words import (
-    RATER_NAME,
-    brief,
     count_noun,
-    fixed,
+    estimate_value,
     join_names,
     level_words,
+    numbers,
+    text_width,
     unbroken_name,
     without_shared_start,
 )
+from salon.report.words import fixed
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""

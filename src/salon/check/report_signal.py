@@ -35,12 +35,17 @@ from salon.report import (
     Prose,
     Section,
     Table,
+    Tone,
+    brief,
     charts,
+    count_noun,
+    group_by_reason,
+    join_names,
+    level_words,
     numbers,
     value,
 )
-from salon.report.blocks import Tone
-from salon.report.words import brief, count_noun, fixed, group_by_reason, join_names, level_words
+from salon.report.words import fixed
 
 MOST_COLORS = 4
 VERDICTS: dict[tuple[Agree, Taste | None], tuple[str, Tone]] = {

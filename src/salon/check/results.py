@@ -11,9 +11,8 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from salon.stats.result import Estimate, Test
-from salon.study import Signature
-from salon.study.nouns import Format, Noun
+from salon.stats import Estimate, Test
+from salon.study import Format, Noun, Signature
 
 
 class CheckSettings(Noun):
@@ -66,8 +65,8 @@ FORMAT: Final = "salon.check/2"
 class Interval(Noun):
     """Two ends at the report's confidence level; None for one prompt, or where prompts drawn again do not move it."""
 
-    low: float | None
-    high: float | None
+    low: float | None = Field(description="Lower end.")
+    high: float | None = Field(description="Upper end.")
 
 
 class Statistics(Noun):
@@ -96,26 +95,26 @@ STATISTICS = {name: field for name, field in Statistics.model_fields.items() if 
 class NullFigures(Noun):
     """The same four statistics if every rater ranked at random."""
 
-    median_T: float | None
-    mean_tau: float
-    mean_pmax: float
-    cycle_rate: float | None
+    median_T: float | None = Field(description="Median of T; null where prompts have several shapes.")
+    mean_tau: float = Field(description="Always 0.")
+    mean_pmax: float = Field(description="Expected p_max.")
+    cycle_rate: float | None = Field(description="Expected cycle rate; null where majorities cannot cycle.")
     method: str = Field(description="'exact', or 'Monte Carlo, n=...'.")
 
 
 class ShapeFigures(Noun):
     """Prompts with the same number of items and raters, with their histograms and the null's."""
 
-    items: int
-    raters: int
-    prompts: int
-    null_method: str
-    t_support: tuple[float, ...]
+    items: int = Field(description="Items per prompt (p).")
+    raters: int = Field(description="Raters per prompt (R).")
+    prompts: int = Field(description="Prompts of this shape.")
+    null_method: str = Field(description="'exact', or 'Monte Carlo, n=...'.")
+    t_support: tuple[float, ...] = Field(description="Values T can take.")
     t_counts: tuple[float, ...] = Field(description="Prompts at each value of T (mean over tie-breaks).")
-    t_null: tuple[float, ...]
-    pmax_support: tuple[float, ...]
+    t_null: tuple[float, ...] = Field(description="Probability of each value under random raters.")
+    pmax_support: tuple[float, ...] = Field(description="Values p_max can take.")
     pmax_counts: tuple[float, ...] = Field(description="Item pairs at each value of p_max (mean over tie-breaks).")
-    pmax_null: tuple[float, ...]
+    pmax_null: tuple[float, ...] = Field(description="Probability of each value under random raters.")
 
 
 class TestFigures(Noun):
@@ -126,18 +125,18 @@ class TestFigures(Noun):
     name: TestName = Field(
         description="'agreement' (orders) or 'pairs' (votes) answers whether raters agree; the others describe."
     )
-    statistic: float | None = None
-    p: float | None = None
+    statistic: float | None = Field(default=None, description="Value of the test statistic.")
+    p: float | None = Field(default=None, description="p value under the law that holds.")
     p_holm: float | None = Field(
         default=None, description="Adjusted over all criteria; tests that describe are a family of their own."
     )
     p_opposite: float | None = Field(default=None, description="Of the one-sided tests: p that raters agree less.")
     p_opposite_holm: float | None = Field(default=None, description="The same, adjusted over all criteria.")
     p_naive: float | None = Field(default=None, description="Wrong law: pairs of a prompt as if independent.")
-    law: str | None = None
-    n: int | None = None
-    unit: str | None = None
-    refused: str | None = None
+    law: str | None = Field(default=None, description="The null law in words.")
+    n: int | None = Field(default=None, description="How many units were tested.")
+    unit: str | None = Field(default=None, description="What those units are.")
+    refused: str | None = Field(default=None, description="Why the test was not made; then p is null.")
 
     @classmethod
     def of(cls, name: TestName, test: Test) -> TestFigures:
@@ -176,7 +175,7 @@ class CeilingFigures(Noun):
     buckets: dict[str, Estimate] = Field(
         description="Share of pairs by split: '4-1', or '4-1 of 5' where panels differ in size."
     )
-    pairs: int
+    pairs: int = Field(description="Item pairs behind the ceilings.")
     tied_share: float = Field(description="Share of pairs whose majority is a tie; scored as half or left out.")
     left_out: int = Field(description="Pairs with fewer than two votes, left out; a tie names no item and is no vote.")
 
@@ -199,7 +198,7 @@ class FactionFigures(Noun):
     p: float | None = Field(
         default=None, description="Chance of such a gap if all raters share one order, whatever their noise."
     )
-    p_holm: float | None = None
+    p_holm: float | None = Field(default=None, description="Adjusted over the criteria of the report.")
     power: float | None = Field(default=None, description="Chance that two unrelated camps would show.")
     gap: Estimate | None = Field(
         default=None,
@@ -214,51 +213,69 @@ class FactionFigures(Noun):
     least: float | None = Field(
         default=None, description="The least mean tau between the camps that one order allows, given those within."
     )
-    law: str | None = None
+    law: str | None = Field(default=None, description="How the p value was made, and against what the power.")
     refused: str | None = Field(default=None, description="Why one taste and camps cannot be told apart here.")
 
 
 class RaterAgreement(Noun):
     """Agreement between the raters of one criterion."""
 
-    raters: tuple[str, ...]
+    raters: tuple[str, ...] = Field(
+        description="Rater ids, in the order of rows and columns; at most the 24 most active."
+    )
     tau: tuple[tuple[float | None, ...], ...] = Field(description="Mean Kendall tau of each pair over prompts.")
     error: tuple[tuple[float | None, ...], ...] = Field(
         description="Standard errors of the same; none for one prompt, or one tau on all prompts."
     )
     prompts: tuple[tuple[int, ...], ...] = Field(description="Prompts behind each cell.")
     mean_tau: dict[str, float | None] = Field(description="Each rater's mean tau to the rest.")
-    most_agreeing: tuple[str, str] | None = None
-    least_agreeing: tuple[str, str] | None = None
+    most_agreeing: tuple[str, str] | None = Field(default=None, description="The two raters with the largest mean tau.")
+    least_agreeing: tuple[str, str] | None = Field(
+        default=None, description="The two raters with the smallest mean tau."
+    )
     left_out: int = Field(default=0, description="Raters beyond the most active, left out of the matrix.")
 
 
 class CriterionFigures(Noun):
     """All that one criterion's answers say."""
 
-    criterion: str
-    name: str
-    protocol: Literal["rankings", "comparisons", "ratings", "votes"] = Field(title="Answers")
-    cohort: str | None = None
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name, or its id.")
+    protocol: Literal["rankings", "comparisons", "ratings", "votes"] = Field(
+        title="Answers", description="What the orders were made from; `votes` when there are no complete orders."
+    )
+    cohort: str | None = Field(default=None, description="The cohort all its raters belong to, if there is one.")
     agree: Agree = Field(default="cannot tell", description="Do raters agree more than random raters would?")
     taste: Taste | None = Field(
         default=None, description="If so, as one taste or as camps? Also 'camps' where raters oppose each other."
     )
     sentence: str = Field(default="", description="Both answers in plain words, with the figures behind them.")
-    prompts: int
-    judgments: int
-    statistics: Statistics
-    null: NullFigures | None = None
-    tests: tuple[TestFigures, ...]
-    shapes: tuple[ShapeFigures, ...] = ()
+    prompts: int = Field(description="Prompts that enter the statistics.")
+    judgments: int = Field(description="Complete answers (orders, or single votes) behind the figures.")
+    statistics: Statistics = Field(description="The four statistics of agreement.")
+    null: NullFigures | None = Field(
+        default=None, description="The statistics under random raters; null where there are no complete orders."
+    )
+    tests: tuple[TestFigures, ...] = Field(
+        description="Tests of random raters: T, p_max and cycle, or pairs for votes."
+    )
+    shapes: tuple[ShapeFigures, ...] = Field(
+        default=(), description="Histograms, one entry for each number of items and raters."
+    )
     alpha: Estimate | None = Field(default=None, description="Krippendorff's alpha, ordinal, on the answers.")
     mean_W: Estimate | None = Field(default=None, description="Kendall's W, ties corrected, mean over prompts.")
     pair_agreement: Estimate | None = Field(
         default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
     )
-    ceilings: CeilingFigures | None = None
-    raters: RaterAgreement | None = None
-    factions: FactionFigures | None = None
+    ceilings: CeilingFigures | None = Field(
+        default=None, description="What a model can reach against this panel; null where no pair has two votes."
+    )
+    raters: RaterAgreement | None = Field(
+        default=None, description="Agreement of every two raters; null where they cannot be told apart."
+    )
+    factions: FactionFigures | None = Field(
+        default=None, description="One shared order, or several; null where there are no complete orders."
+    )
     tie_rate: Annotated[float, Format("percent")] = Field(
         title="Tied pairs", description="Share of item pairs that a rater left tied."
     )
@@ -289,82 +306,90 @@ class CriterionFigures(Noun):
 class RaterSummary(Noun):
     """One rater over the whole study."""
 
-    rater: str
-    kind: str
-    cohort: str | None
-    judgments: int
+    rater: str = Field(description="Id of the rater.")
+    kind: str = Field(description="`person` or `model`.")
+    cohort: str | None = Field(description="The rater's cohort.")
+    judgments: int = Field(description="Answers given, all kinds together.")
     mean_tau: Estimate | None = Field(
         default=None, title="τ to the rest", description="Mean Kendall tau to the other raters."
     )
     left_rate: Estimate | None = Field(
         default=None, title="Left wins", description="Share of decided comparisons won by the left item."
     )
-    tie_rate: Annotated[float | None, Format("percent")] = Field(default=None, title="Ties")
+    tie_rate: Annotated[float | None, Format("percent")] = Field(
+        default=None, title="Ties", description="Share of comparisons called a tie."
+    )
     repeat_agreement: Estimate | None = Field(
         default=None, title="Repeats agree", description="Same answer when asked again."
     )
     intransitive: Estimate | None = Field(
         default=None, title="Intransitive", description="Share of own triples that are intransitive."
     )
-    median_seconds: Annotated[float | None, Format("duration")] = Field(default=None, title="Median time")
+    median_seconds: Annotated[float | None, Format("duration")] = Field(
+        default=None, title="Median time", description="Median time of an answer, where times are known."
+    )
     longest_run: int | None = Field(
         default=None, title="Longest run", description="Longest run of the same side or value."
     )
     extreme_share: Annotated[float | None, Format("percent")] = Field(
         default=None, title="Extremes", description="Share of ratings at the ends of the scale."
     )
-    flags: tuple[str, ...] = ()
+    flags: tuple[str, ...] = Field(
+        default=(), description="What should be looked at, in words. A flag means look, never remove."
+    )
 
 
 class FlagFigures(Noun):
     """Ordinal flags: prevalence, agreement, who splits between which levels."""
 
-    criterion: str
-    name: str
+    criterion: str = Field(description="Id of the criterion.")
+    name: str = Field(description="Its name, or its id.")
     cohort: str | None = Field(default=None, description="Cohort of the raters; null where they have none.")
     items: int = Field(default=0, description="Items with a flag answer.")
     answers: int = Field(default=0, description="Answers: items times raters.")
-    levels: tuple[float, ...]
-    labels: tuple[str, ...]
-    shares: tuple[Estimate, ...]
-    alpha: Estimate | None
-    positive_from: float
+    levels: tuple[float, ...] = Field(description="The levels of the scale.")
+    labels: tuple[str, ...] = Field(description="Names of the levels.")
+    shares: tuple[Estimate, ...] = Field(description="Share of each level among all answers.")
+    alpha: Estimate | None = Field(description="Krippendorff's alpha, ordinal.")
+    positive_from: float = Field(description="A flag counts as positive from this level on.")
     positive_rate: dict[str, float] = Field(description="Each rater's share of positive flags.")
     top_rate: dict[str, float] = Field(description="Each rater's share of the worst level.")
     splits: dict[str, float] = Field(description="Share of items whose raters use exactly these levels.")
-    kappa: Estimate | None
+    kappa: Estimate | None = Field(
+        description="Fleiss' kappa; null where items have different numbers of answers and it cannot be given."
+    )
 
 
 class ProtocolRow(Noun):
     """One diagnostic under both protocols."""
 
-    name: str
-    comparisons: Estimate | None
-    ratings: Estimate | None
+    name: str = Field(description="Name of the diagnostic.")
+    comparisons: Estimate | None = Field(description="Its value under comparisons (each rater's Elo ranking).")
+    ratings: Estimate | None = Field(description="Its value under ratings.")
     difference: Estimate | None = Field(default=None, description="Comparisons minus ratings, on the same items.")
     ahead: int | None = Field(default=None, description="Groups in which comparisons come out better.")
     groups: int = Field(default=0, description="Groups it is averaged over: item groups times criteria.")
-    note: str | None = None
+    note: str | None = Field(default=None, description="A caution.")
 
 
 class ProtocolFigures(Noun):
     """The same raters, items and criterion under comparisons and under ratings."""
 
     criterion: str | None = Field(description="None: all criteria together.")
-    group: str
-    items: int
-    raters: int
-    rows: tuple[ProtocolRow, ...]
+    group: str = Field(description="Over how many groups of items.")
+    items: int = Field(description="Items that were both rated and compared.")
+    raters: int = Field(description="Raters who did both for all of them.")
+    rows: tuple[ProtocolRow, ...] = Field(description="The diagnostics.")
 
 
 class ProtocolRater(Noun):
     """How one rater used both protocols, over the matched criteria."""
 
-    rater: str
+    rater: str = Field(description="Id of the rater.")
     mean_rating: float | None = Field(description="None where criteria have different scales.")
     extreme_share: float | None = Field(description="Share of ratings at the ends of the scale; None without scale.")
     left_rate: float | None = Field(description="Share of decided comparisons won by the left item, where known.")
-    tie_rate: float
+    tie_rate: float = Field(description="Share of comparisons that ended in a tie.")
     displacement: tuple[float, float] = Field(
         description="Mean rank distance to the consensus: comparisons, ratings; mean over groups."
     )
@@ -374,37 +399,46 @@ class ProtocolRater(Noun):
 class AnchorFigures(Noun):
     """Another domain's agreement at a stated shape."""
 
-    name: str
-    items: int
-    raters: int
-    median_T: float
-    mean_tau: float
-    mean_pmax: float
-    cycle_rate: float | None
-    source: str
+    name: str = Field(description="What the other data set is called.")
+    items: int = Field(description="Items per draw (p).")
+    raters: int = Field(description="Raters per draw (R).")
+    median_T: float = Field(description="As in `Statistics`.")
+    mean_tau: float = Field(description="As in `Statistics`.")
+    mean_pmax: float = Field(description="As in `Statistics`.")
+    cycle_rate: float | None = Field(description="As in `Statistics`.")
+    source: str = Field(description="Where the numbers come from: a paper's table, or the signature of `salon anchor`.")
 
 
 class CheckReport(Noun):
     """The whole check."""
 
-    format: Literal["salon.check/2"] = FORMAT
-    study: str
-    simulated: bool
-    design: str
-    signature: Signature
-    signature_line: str
-    level: float
+    format: Literal["salon.check/2"] = Field(default=FORMAT, description="Name and version of this form.")
+    study: str = Field(description="Name of the study.")
+    simulated: bool = Field(description="True when no person gave the answers.")
+    design: str = Field(description="How questions and raters were chosen, in words.")
+    signature: Signature = Field(description="What reproduces these numbers.")
+    signature_line: str = Field(description="The same as one line.")
+    level: float = Field(description="Confidence level of all intervals.")
     criteria: tuple[CriterionFigures, ...] = Field(description="Ordered by signal: mean tau, strongest first.")
     together: StudyCeilings | None = Field(
         default=None, description="Ceilings over all criteria together; null with fewer than two."
     )
-    raters: tuple[RaterSummary, ...]
-    flags: tuple[FlagFigures, ...] = ()
-    protocols: tuple[ProtocolFigures, ...] = ()
-    protocols_together: ProtocolFigures | None = None
-    protocol_raters: tuple[ProtocolRater, ...] = ()
-    anchors: tuple[AnchorFigures, ...] = ()
-    warnings: tuple[str, ...] = ()
+    raters: tuple[RaterSummary, ...] = Field(description="One row for each rater, most judgments first; at most 500.")
+    flags: tuple[FlagFigures, ...] = Field(
+        default=(),
+        description="One entry for every flag and cohort of raters; flags are not in `criteria` unless named.",
+    )
+    protocols: tuple[ProtocolFigures, ...] = Field(
+        default=(), description="One entry for every criterion that was both rated and compared."
+    )
+    protocols_together: ProtocolFigures | None = Field(
+        default=None, description="The same over all criteria; absent with fewer than two."
+    )
+    protocol_raters: tuple[ProtocolRater, ...] = Field(default=(), description="How each rater used both protocols.")
+    anchors: tuple[AnchorFigures, ...] = Field(
+        default=(), description="Other domains' agreement at a shape that occurs in the study."
+    )
+    warnings: tuple[str, ...] = Field(default=(), description="What a reader must know before using the numbers.")
     seconds: float = Field(description="Time the computation took, reading and hashing the study apart.")
 
 

@@ -27,22 +27,33 @@ from salon.check.results import (
     TestName,
 )
 from salon.errors import StatsError
-from salon.stats.agreement_law import Part, ranking_law
-from salon.stats.agreement_tests import agreement_test, power_agreement, tied_parts, tied_test
-from salon.stats.compiled import compiled
-from salon.stats.intervals import BOTH_SIDES, SHARE, interval
-from salon.stats.nulls import FEW_RATERS, Null
-from salon.stats.result import Estimate, Test
-from salon.stats.signal import (
+from salon.stats import (
+    BOTH_SIDES,
+    FEW_RATERS,
+    SHARE,
+    Estimate,
+    Null,
+    Part,
     SignalCells,
+    Test,
+    agreement_test,
     cells_votes,
+    compiled,
+    cycle_test,
     cycles_possible,
+    folded_pmf,
+    interval,
     pmax_bins,
+    pmax_test,
+    power_agreement,
+    ranking_law,
     resample_cells,
     statistics_cells,
+    t_test,
+    tied_parts,
+    tied_test,
     votes_rankings,
 )
-from salon.stats.signal_tests import cycle_test, folded_pmf, pmax_test, t_test
 from salon.study import Study
 
 Ints = NDArray[np.int32]

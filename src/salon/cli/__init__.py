@@ -1,1 +1,1 @@
-"""The terminal door."""
+"""The command line: `salon`."""

@@ -1,4 +1,4 @@
-"""The commands that say what raters think of generators, and what raters are worth."""
+"""`salon bench arena` and `salon bench raters`: which generators raters prefer, and how reliable the raters are."""
 
 from __future__ import annotations
 
@@ -9,24 +9,34 @@ from typing import Any
 
 import click
 
+from salon.bench import (
+    ArenaBoard,
+    ArenaPlace,
+    ArenaSettings,
+    ArenaSnapshot,
+    RaterResult,
+    RaterTables,
+    Snapshot,
+    arena_snapshot,
+    is_board,
+    open_scorers,
+    publish_snapshot,
+    rater_tables,
+    raters_report,
+    read_tests,
+    released_test_tables,
+)
 from salon.bench.arena import FOLDER as ARENA
-from salon.bench.arena import AdjustedBoard, ArenaBoard, ArenaPlace, ArenaSnapshot, RoutingTable, WinMatrix
-from salon.bench.arena_fit import ArenaSettings, arena_snapshot
-from salon.bench.board import is_board
-from salon.bench.rater_evaluation import open_scorers, rater_tables, read_tests, released_test_tables
-from salon.bench.rater_tables import FOLDER as RATERS
-from salon.bench.rater_tables import PanelStudy, RaterResult, RaterTables
-from salon.bench.site.raters_page import raters_report
-from salon.bench.snapshots import Snapshot, publish_snapshot
-from salon.cli.console import count, html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.bench.rater_results import FOLDER as RATERS
+from salon.cli.console import Cell, count, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
-from salon.evaluate.results import ReportSettings
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, p_value, with_interval
-from salon.stats.result import Estimate
-from salon.store.formats.hpd import PictureFiles
+from salon.evaluate import ReportSettings
+from salon.judge import ScoreSettings
+from salon.report import MISSING, p_value, with_interval
+from salon.stats import Estimate
+from salon.store import PictureFiles
 
 _BOARD = click.option(
     "--board", type=click.Path(path_type=Path, file_okay=False), help="Publish it on this board, as the next snapshot."
@@ -72,27 +82,27 @@ def arena(
     """
     settings = settings_from(ArenaSettings, flags)
     _require_board(board)
-    asked = _weights(weights)
-    found = read_study_argument(study)
+    criterion_weights = _weights(weights)
+    study_data = read_study_argument(study)
     folder = study if isinstance(study, Path) and study.is_dir() else None
-    known = [found.criterion(id).id for id in criteria]
+    criterion_ids = [study_data.criterion(id).id for id in criteria]
     with spinner("fitting boards") as step:
-        made = arena_snapshot(
-            found,
+        snapshot = arena_snapshot(
+            study_data,
             settings,
             folder=folder,
-            criteria=known,
+            criteria=criterion_ids,
             by_category=by_category,
             covariates=covariates,
-            weights=asked,
+            weights=criterion_weights,
             progress=step,
         )
-    made, said = _publish_snapshot(board, ARENA, made)
+    snapshot, message = _publish_snapshot(board, ARENA, snapshot)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(snapshot)
     else:
-        print_arena(made)
-        _say_published(said)
+        print_arena(snapshot)
+        _say_published(message)
 
 
 @click.command()
@@ -138,20 +148,23 @@ def raters(
     settings = settings_from(ReportSettings, flags)
     _require_board(board)
     if scorers:
-        made = _released_tests(studies, scorers, names, settings, flags)
+        tables = _released_tests(studies, scorers, names, settings, flags)
     else:
         if flags["image_root"] or flags["remap"]:
             raise BadValue("--image-root and --remap go with --scorer", found="no --scorer")
-        found = [(read_study_argument(one), one if isinstance(one, Path) and one.is_dir() else None) for one in studies]
+        study_places = [
+            (read_study_argument(place), place if isinstance(place, Path) and place.is_dir() else None)
+            for place in studies
+        ]
         with spinner("judging the raters") as step:
-            made = rater_tables(found, settings, names=names, check=check, progress=step)
-    made, said = _publish_snapshot(board, RATERS, made)
-    write_page(lambda: raters_report(made), html, figures)
+            tables = rater_tables(study_places, settings, names=names, check=check, progress=step)
+    tables, message = _publish_snapshot(board, RATERS, tables)
+    write_page(lambda: raters_report(tables), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(tables)
     else:
-        print_raters(made)
-        _say_published(said)
+        print_raters(tables)
+        _say_published(message)
 
 
 def _released_tests(
@@ -188,36 +201,32 @@ def _require_board(board: Path | None) -> None:
         )
 
 
-def _say_published(said: str) -> None:
-    if said:
-        say(said)
+def _say_published(message: str) -> None:
+    if message:
+        say(message)
 
 
-def _weights(given: Sequence[str]) -> dict[str, float]:
+def _weights(pairs: Sequence[str]) -> dict[str, float]:
     weights: dict[str, float] = {}
-    for one in given:
-        name, sign, number = one.rpartition("=")
+    for pair in pairs:
+        name, sign, number = pair.rpartition("=")
         try:
             weights[name] = float(number)
         except ValueError:
             sign = ""
         if not sign or not name:
-            raise BadValue("a weight is CRITERION=NUMBER", found=repr(one), remedy="--weights taste/mood=2")
+            raise BadValue("a weight is CRITERION=NUMBER", found=repr(pair), remedy="--weights taste/mood=2")
     return weights
 
 
-def _publish_snapshot(board: Path | None, folder: str, made: Snapshot) -> tuple[Snapshot, str]:
+def _publish_snapshot(board: Path | None, folder: str, snapshot: Snapshot) -> tuple[Snapshot, str]:
     """The snapshot as published, and what there is to say of it."""
     if board is None:
-        return made, ""
-    shown, new = publish_snapshot(board / folder, made)
-    file = board / folder / f"{shown.number:04}.json"
-    return shown, f"{'published' if new else 'nothing new: the same as'} {file}"
+        return snapshot, ""
+    published, new = publish_snapshot(board / folder, snapshot)
+    file = board / folder / f"{published.number:04}.json"
+    return published, f"{'published' if new else 'nothing new: the same as'} {file}"
 
-
-# --------------------------------------------------------------------------------------------------
-# Arenas and tables of raters on a terminal.
-# --------------------------------------------------------------------------------------------------
 
 MOST_BOARDS = 20
 """Boards printed; --json holds all."""
@@ -228,34 +237,40 @@ MOST_COLUMNS = 8
 # -- arenas ------------------------------------------------------------------------------------------------------------
 
 
-def print_arena(made: ArenaSnapshot) -> None:
+def print_arena(snapshot: ArenaSnapshot) -> None:
     """Every board with its win matrix and coverage; then who for what."""
-    simulated = " · SIMULATED answers" if made.simulated else ""
-    number = f" · snapshot {made.number}" if made.number else ""
-    say(f"{made.study}: {len(made.boards)} boards{number}{simulated}", bold=True)
-    for board in made.boards[:MOST_BOARDS]:
+    simulated = " · SIMULATED answers" if snapshot.simulated else ""
+    number = f" · snapshot {snapshot.number}" if snapshot.number else ""
+    say(f"{snapshot.study}: {len(snapshot.boards)} boards{number}{simulated}", bold=True)
+    for board in snapshot.boards[:MOST_BOARDS]:
         click.echo()
         _print_board(board)
-    if len(made.boards) > MOST_BOARDS:
-        say(f"\n... and {len(made.boards) - MOST_BOARDS:,} more boards: --json or --board holds all", dim=True)
+    if len(snapshot.boards) > MOST_BOARDS:
+        say(f"\n... and {len(snapshot.boards) - MOST_BOARDS:,} more boards: --json or --board holds all", dim=True)
     click.echo()
-    _print_routing(made.routing)
-    _print_warnings(made)
-    for policy in made.policies:
-        say(f"policy: {policy}")
-    say(f"intervals: {100 * made.level:g}%", dim=True)
-    say(made.signature_line, dim=True)
-
-
-def _print_warnings(made: ArenaSnapshot) -> None:
-    """Each once, with the boards it is about."""
+    rows = [
+        (
+            job.name,
+            job.category or "all",
+            job.recommended or MISSING,
+            MISSING if job.margin is None else with_interval(job.margin, 2),
+            ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
+        )
+        for job in snapshot.routing.jobs
+    ]
+    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
+    print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
     about: dict[str, list[str]] = {}
-    for board in made.boards:
+    for board in snapshot.boards:
         for words in board.warnings:
             about.setdefault(words, []).append(board.label)
     for words, labels in about.items():
-        where = "" if len(labels) == len(made.boards) else f" ({', '.join(labels)})"
+        where = "" if len(labels) == len(snapshot.boards) else f" ({', '.join(labels)})"
         say(f"warning: {words}{where}", fg="yellow")
+    for policy in snapshot.policies:
+        say(f"policy: {policy}")
+    say(f"intervals: {100 * snapshot.level:g}%", dim=True)
+    say(snapshot.signature_line, dim=True)
 
 
 def _print_board(board: ArenaBoard) -> None:
@@ -267,47 +282,40 @@ def _print_board(board: ArenaBoard) -> None:
     else:
         say(board.label, bold=True)
         say(f"no scores: {board.reason}", fg="yellow")
-    if board.adjusted is not None:
-        _print_effects(board.adjusted)
+    if board.adjusted is not None and board.adjusted.reason is not None:
+        say(f"not adjusted: {board.adjusted.reason}", fg="yellow")
+    elif board.adjusted is not None:
+        for effect in board.adjusted.effects:
+            say(f"{effect.covariate}: {with_interval(effect.beta, 3)} logits for {effect.unit}, p {p_value(effect.p)}")
+        left = f", {board.adjusted.left_out:,} left out for want of a number" if board.adjusted.left_out else ""
+        say(f"adjusted by {board.adjusted.method}, from {board.adjusted.answers:,} answers{left}", dim=True)
     if board.matrix is not None and len(board.matrix.generators) <= MOST_COLUMNS and board.category is None:
-        _print_matrix(board.matrix)
+        names = board.matrix.generators
+        duels = [(row, [board.matrix.duel(row, column) for column in names]) for row in names]
+        wins = [(row, *("" if duel is None else _percent(duel.share) for duel in cells)) for row, cells in duels]
+        print_table("Wins of the row over the column, %", ("", *names), wins)
     say(_coverage(board), dim=True)
 
 
-def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[str, ...]:
+def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[Cell, ...]:
     points = MISSING if place.points is None else with_interval(place.points, 0)
     tier = MISSING if place.tier is None else str(place.tier)
-    cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, f"{place.n:,}")
-    other = adjusted.get(place.generator)
+    cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, place.n)
+    adjusted_place = adjusted.get(place.generator)
     if not adjusted:
         return cells
-    return (*cells, *((MISSING, MISSING) if other is None else (with_interval(other.points, 0), _rank(other))))
+    return (
+        *cells,
+        *(
+            (MISSING, MISSING)
+            if adjusted_place is None
+            else (with_interval(adjusted_place.points, 0), _rank(adjusted_place))
+        ),
+    )
 
 
 def _rank(place: ArenaPlace) -> str:
     return str(place.rank) if place.rank_low is None else f"{place.rank} [{place.rank_low}, {place.rank_high}]"
-
-
-def _print_effects(adjusted: AdjustedBoard) -> None:
-    if adjusted.reason is not None:
-        say(f"not adjusted: {adjusted.reason}", fg="yellow")
-        return
-    for one in adjusted.effects:
-        say(f"{one.covariate}: {with_interval(one.beta, 3)} logits for {one.unit}, p {p_value(one.p)}")
-    left = f", {adjusted.left_out:,} left out for want of a number" if adjusted.left_out else ""
-    say(f"adjusted by {adjusted.method}, from {adjusted.answers:,} answers{left}", dim=True)
-
-
-def _print_matrix(matrix: WinMatrix) -> None:
-    """Shares of the row against the column, in percent."""
-    rows = []
-    for row in matrix.generators:
-        cells = []
-        for column in matrix.generators:
-            duel = matrix.duel(row, column)
-            cells.append("" if duel is None else _percent(duel.share))
-        rows.append((row, *cells))
-    print_table("Wins of the row over the column, %", ("", *matrix.generators), rows)
 
 
 def _percent(share: Estimate, digits: int = 0) -> str:
@@ -316,97 +324,75 @@ def _percent(share: Estimate, digits: int = 0) -> str:
 
 
 def _coverage(board: ArenaBoard) -> str:
-    told_of = board.coverage
-    counts = (("comparisons", told_of.comparisons), ("rankings", told_of.rankings), ("ratings", told_of.ratings))
+    coverage = board.coverage
+    counts = (("comparisons", coverage.comparisons), ("rankings", coverage.rankings), ("ratings", coverage.ratings))
     used = ", ".join(f"{n:,} {name}" for name, n in counts if n) or "no answers"
-    left = (("both bad", told_of.both_bad), ("repeats", told_of.repeats), ("one generator", told_of.same),
-            ("other kinds", told_of.unused))  # fmt: skip
+    left = (("both bad", coverage.both_bad), ("repeats", coverage.repeats), ("one generator", coverage.same),
+            ("other kinds", coverage.unused))  # fmt: skip
     out = ", ".join(f"{n:,} {name}" for name, n in left if n)
-    met = f"{told_of.pairs_met} of {told_of.pairs} pairs of generators met"
+    pairs_met = f"{coverage.pairs_met} of {coverage.pairs} pairs of generators met"
     how = f"{board.method}; {board.errors}" if board.errors else board.method
     tail = f"; left out: {out}" if out else ""
-    return f"{how}; {used} by {told_of.raters.words} on {told_of.prompts:,} prompts; {met}{tail}"
-
-
-def _print_routing(routing: RoutingTable) -> None:
-    rows = [
-        (
-            job.name,
-            job.category or "all",
-            job.recommended or MISSING,
-            MISSING if job.margin is None else with_interval(job.margin, 2),
-            ", ".join(job.best[1:]) or ("" if job.best else job.reason or MISSING),
-        )
-        for job in routing.jobs
-    ]
-    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
-    print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
+    return f"{how}; {used} by {coverage.raters.words} on {coverage.prompts:,} prompts; {pairs_met}{tail}"
 
 
 # -- raters ------------------------------------------------------------------------------------------------------------
 
 
-def print_raters(made: RaterTables) -> None:
+def print_raters(tables: RaterTables) -> None:
     """Agreement by criterion beside ceilings, accuracy by study, and the order of generators."""
-    for study in made.studies:
+    for study in tables.studies:
         if study.count == "pairs":
-            _print_agreement(study, made.raters)
-    _print_accuracy(made)
-    _print_order(made)
-    for warning in made.warnings:
-        say(f"warning: {warning}", fg="yellow")
-    for policy in made.policies:
-        say(f"policy: {policy}")
-    say(made.signature_line, dim=True)
-
-
-def _print_agreement(study: PanelStudy, raters: Sequence[RaterResult]) -> None:
-    """Every rater, and what could be reached, by criterion; whichever are more stand below each other."""
-    met = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
-    rows = [
-        (
-            one.name,
-            *(with_interval(on.criteria.get(one.criterion), 3) for _, on in met),
-            with_interval(one.next_rater, 3),
-            with_interval(one.oracle, 3),
-            f"{one.pairs - one.tied:,}",
-            one.signal or one.no_ceiling or MISSING,
-        )
-        for one in study.criteria
-    ]
-    rows.append(("mean", *(with_interval(on.macro, 3) for _, on in met), "", "", "", ""))
-    simulated = ", SIMULATED" if study.simulated else ""
-    title = (
-        f"{study.study}: agreement with the majority of {count(study.raters, 'person or crowd', 'people')}{simulated}"
-    )
-    columns = ("criterion", *(name for name, _ in met), "one more person", "knows the odds", "pairs", "their signal")
-    if len(met) > len(study.criteria):
-        turned = list(zip(columns, *rows, strict=True))
-        print_table(title, ("rater", *turned[0][1:]), turned[1:])
-    else:
-        print_table(title, columns, rows, left=(0, len(columns) - 1))
-    click.echo()
-
-
-def _print_accuracy(made: RaterTables) -> None:
-    rows = [(rater.rater, *(_accuracy(rater, study.study) for study in made.studies)) for rater in made.raters]
-    rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in made.studies)))
-    print_table("Preference accuracy, %", ("rater", *(study.study for study in made.studies)), rows)
-    for study in made.studies:
+            rater_columns = [(rater.rater, on) for rater in tables.raters if (on := rater.on(study.study)) is not None]
+            rows = [
+                (
+                    criterion.name,
+                    *(on.criteria.get(criterion.criterion) for _, on in rater_columns),
+                    criterion.next_rater,
+                    criterion.oracle,
+                    criterion.pairs - criterion.tied,
+                    criterion.signal or criterion.no_ceiling or MISSING,
+                )
+                for criterion in study.criteria
+            ]
+            rows.append(("mean", *(on.macro for _, on in rater_columns), "", "", "", ""))
+            simulated = ", SIMULATED" if study.simulated else ""
+            majority = count(study.raters, "person or crowd", "people")
+            title = f"{study.study}: agreement with the majority of {majority}{simulated}"
+            columns = (
+                "criterion",
+                *(name for name, _ in rater_columns),
+                "one more person",
+                "knows the odds",
+                "pairs",
+                "their signal",
+            )
+            if len(rater_columns) > len(study.criteria):
+                turned = list(zip(columns, *rows, strict=True))
+                print_table(title, ("rater", *turned[0][1:]), turned[1:])
+            else:
+                print_table(title, columns, rows, left=(0, len(columns) - 1))
+            click.echo()
+    rows = [(rater.rater, *(_accuracy(rater, study.study) for study in tables.studies)) for rater in tables.raters]
+    rows.append(("ceiling: one more person", *(_share(study.next_rater) for study in tables.studies)))
+    print_table("Preference accuracy, %", ("rater", *(study.study for study in tables.studies)), rows)
+    for study in tables.studies:
         if study.count == "records":
-            _print_records(study, made.raters)
+            rater_columns = [(rater.rater, on) for rater in tables.raters if (on := rater.on(study.study)) is not None]
+            ties = sum(criterion.tied for criterion in study.criteria)
+            records = rater_columns[0][1].panel_pairs
+            say(
+                f"{study.study}: {records:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
+                f"pairs without a winner, left out: {ties:,}; equal numbers: "
+                + ", ".join(f"{name} {on.equal or 0:,}" for name, on in rater_columns)
+            )
     click.echo()
-
-
-def _print_records(study: PanelStudy, raters: Sequence[RaterResult]) -> None:
-    """How many records stand behind an accuracy, and which of them need a word."""
-    met = [(rater.rater, on) for rater in raters if (on := rater.on(study.study)) is not None]
-    ties = sum(one.tied for one in study.criteria)
-    say(
-        f"{study.study}: {met[0][1].panel_pairs:,} records; repeated pairs, each of which counts: {study.repeats:,}; "
-        f"pairs without a winner, left out: {ties:,}; equal numbers: "
-        + ", ".join(f"{name} {on.equal or 0:,}" for name, on in met)
-    )
+    _print_order(tables)
+    for warning in tables.warnings:
+        say(f"warning: {warning}", fg="yellow")
+    for policy in tables.policies:
+        say(f"policy: {policy}")
+    say(tables.signature_line, dim=True)
 
 
 def _accuracy(rater: RaterResult, study: str) -> str:
@@ -420,21 +406,21 @@ def _share(figure: Estimate | None, digits: int = 0) -> str:
     return MISSING if figure is None else _percent(figure, digits)
 
 
-def _print_order(made: RaterTables) -> None:
+def _print_order(tables: RaterTables) -> None:
     rows = []
-    for rater in made.raters:
+    for rater in tables.raters:
         for on in rater.studies:
             order = on.order
             why = order.reason or ""
-            cells = [with_interval(one, 2) for one in (order.spearman, order.kendall)]
+            cells = [with_interval(estimate, 2) for estimate in (order.spearman, order.kendall)]
             rows.append(
                 (
                     rater.rater,
                     on.study,
                     *cells,
-                    with_interval(order.nmse, 3),
+                    order.nmse,
                     f"{order.generators}",
-                    f"{order.pairs:,}",
+                    order.pairs,
                     why,
                 )
             )

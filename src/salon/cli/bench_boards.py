@@ -1,30 +1,49 @@
-"""salon bench run: generators, judges and scorers on a suite, and the board that comes of it."""
+"""`salon bench run`, `add`, `pack`, `retract` and `site`: boards and their entries."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import click
 
-from salon.bench.board import Board, entry_folder, folder_name, is_board, new_board, open_board, published_results
-from salon.bench.board import restore as restored
-from salon.bench.board import retract as retracted
-from salon.bench.bundle import ENDING, add_entry, open_submission
-from salon.bench.bundle import pack as packed
-from salon.bench.entry import AxisResult, EntryResult
-from salon.bench.entry_files import read_result
-from salon.bench.figures import SiteFigures
-from salon.bench.judging import JudgeTerms, open_judges, read_roles
-from salon.bench.result import Standing, standings
-from salon.bench.run import SuitePlan, SuiteRun, plan_suite, run_suite
-from salon.bench.site import build_site
-from salon.bench.submission import EntryTerms, Submission
-from salon.bench.suite import CAPABILITY, OVERALL, Suite
-from salon.bench.suite_folder import open_suite
+from salon.bench import (
+    CAPABILITY,
+    ENDING,
+    OVERALL,
+    Board,
+    EntryResult,
+    EntryTerms,
+    JudgeTerms,
+    SiteFigures,
+    Standing,
+    Submission,
+    Suite,
+    SuitePlan,
+    add_entry,
+    build_site,
+    entry_folder,
+    folder_name,
+    is_board,
+    new_board,
+    open_board,
+    open_judges,
+    open_submission,
+    open_suite,
+    pack as packed,
+    plan_suite,
+    published_results,
+    read_result,
+    read_roles,
+    restore as restored,
+    retract as retracted,
+    run_suite,
+    standings,
+)
 from salon.cli.console import (
+    Cell,
     figures_option,
     json_option,
     print_json,
@@ -36,9 +55,8 @@ from salon.cli.console import (
 )
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.generate.registry import CallTerms, make_generators
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.verdicts import UnreadLimits
+from salon.generate import CallTerms, make_generators
+from salon.judge import UnreadLimits, make_scorer
 from salon.report.numbers import fixed
 from salon.study import Generator, Scorer
 
@@ -120,23 +138,41 @@ def run(
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as aside:
             spare = terms if calls.exists() else terms.model_copy(update={"calls": Path(aside) / "calls.sqlite"})
-            with open_judges(read_roles(judges, suite), spare, board) as asked:
+            with open_judges(read_roles(judges, suite), spare, board) as suite_judges:
                 makers = _generators(names, suite, CallTerms(Path(aside) / "calls", terms.prices, picture_budget))
-                plan = plan_suite(suite, board, list(makers.values()), asked)
+                plan = plan_suite(suite, board, list(makers.values()), suite_judges)
         _print_plan(plan, as_json, hosted=any(name.startswith(("openai:", "http:")) for name in names))
         return
-    with open_judges(read_roles(judges, suite), terms, board) as asked:
+    with open_judges(read_roles(judges, suite), terms, board) as suite_judges:
         makers = _generators(names, suite, CallTerms(calls, terms.prices, picture_budget))
         with staged_progress_bar("suite", quiet=as_json) as watch:
             report = run_suite(
-                suite, board, list(makers.values()), asked, _scorers(scorers, suite), carry=carry,
+                suite, board, list(makers.values()), suite_judges, _scorers(scorers, suite), carry=carry,
                 called={maker.name: text for text, maker in makers.items()}, licence=licence, by=by, as_is=as_is,
                 unread=settings_from(UnreadLimits, flags), watch=watch,
             )  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, board)
+        print_standings(open_board(board))
+        for entry in report.entries:
+            if entry.missing:
+                kinds = ", ".join(f"{count:,} {kind}" for kind, count in entry.missing.items())
+                say(f"- {entry.entry}: pictures missing, each a failure: {kinds}")
+            for why in entry.open:
+                say(f"- {entry.entry} is provisional: {printable(why)}", fg="yellow")
+        unread = sum(judge.unread for entry in report.entries for judge in entry.judges)
+        answers = sum(judge.questions for entry in report.entries for judge in entry.judges)
+        stored = sum(judge.stored for entry in report.entries for judge in entry.judges)
+        cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+        say(f"{answers:,} answers, {stored:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
+        needs_flag = any("--judge" in why or "--scorer" in why for entry in report.entries for why in entry.open)
+        if report.is_complete:
+            say(f"next: salon bench site {board} -o site", dim=True)
+        elif needs_flag:
+            say(f"next: salon bench run {board}, with who is named above", dim=True)
+        else:
+            say("next: the same command again asks what is open", dim=True)
     if not report.is_complete:
         click.get_current_context().exit(1)
 
@@ -155,17 +191,17 @@ def _suite_and_board(place: str, output: Path | None, private: Path | None) -> t
 
 def _generators(names: Sequence[str], suite: Suite, terms: CallTerms) -> dict[str, Generator]:
     """By the words that name them; a table of several generators counts them through."""
-    prompts = [one.prompt for one in suite.prompts]
-    found: dict[str, Generator] = {}
+    prompts = [source.prompt for source in suite.prompts]
+    by_word: dict[str, Generator] = {}
     for name in dict.fromkeys(names):
-        made = make_generators([name], prompts, terms)
-        found |= {name if len(made) == 1 else f"{name}#{one.name}": one for one in made}
-    return found
+        generators = make_generators([name], prompts, terms)
+        by_word |= {name if len(generators) == 1 else f"{name}#{source.name}": source for source in generators}
+    return by_word
 
 
 def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
     columns = [rule.id for rule in suite.card.preferences]
-    found: dict[str, Scorer] = {}
+    by_column: dict[str, Scorer] = {}
     for text in texts:
         column, mark, name = text.partition("=")
         if not mark or column not in columns:
@@ -175,10 +211,10 @@ def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
                 where="--scorer",
                 remedy=f"COLUMN is one of {', '.join(columns) or 'none: the suite has no EPS'}",
             )
-        if column in found:
+        if column in by_column:
             raise BadValue("every column has one scorer", found=f"{column!r} twice", where="--scorer")
-        found[column] = make_scorer(name)
-    return found
+        by_column[column] = make_scorer(name)
+    return by_column
 
 
 # -- what would be done ------------------------------------------------------------------------------------------------
@@ -189,59 +225,40 @@ def _print_plan(plan: SuitePlan, as_json: bool, *, hosted: bool) -> None:
         print_json(plan.model_dump(mode="json") | {"calls": plan.calls, "cost_at_most": plan.cost_at_most})
         return
     say(f"{plan.suite} on {plan.board}", bold=True)
-    rows = []
+    rows: list[tuple[Cell, ...]] = []
     for entry in plan.entries:
-        made = "published" if entry.published else f"{entry.to_make:,} of {entry.pictures:,}"
-        rows.append((entry.entry, made, "", "", "", ""))
-        for one in entry.judges:
-            who = "" if one.judge else "nobody named: stays open"
+        pictures = "published" if entry.published else f"{entry.to_make:,} of {entry.pictures:,}"
+        rows.append((entry.entry, pictures, "", "", "", ""))
+        for judge in entry.judges:
+            who = "" if judge.judge else "nobody named: stays open"
             rows.append(
-                ("", "", one.role, f"{one.questions:,}", f"{one.stored:,}", who or _calls_words(one.to_ask, one.paid))
+                (
+                    "",
+                    "",
+                    judge.role,
+                    judge.questions,
+                    judge.stored,
+                    who or (f"{judge.to_ask:,} paid calls" if judge.paid else f"{judge.to_ask:,}, free"),
+                )
             )
     print_table(
         None, ("entry", "pictures to make", "judge", "answers", "bought before", "to ask"), rows, left=(0, 2, 5)
     )
-    known = plan.cost_at_most is not None
-    cost = f", at most {plan.cost_at_most:.4f}" if known else "; what they cost is not known: give a list with --prices"
+    is_priced = plan.cost_at_most is not None
+    cost = (
+        f", at most {plan.cost_at_most:.4f}"
+        if is_priced
+        else "; what they cost is not known: give a list with --prices"
+    )
     say(f"{plan.calls:,} paid calls of judges" + (cost if plan.calls else ""))
     if hosted and any(entry.to_make for entry in plan.entries):
         say("what hosted generators cost is not in it; --picture-budget bounds it")
 
 
-def _calls_words(calls: int, paid: bool) -> str:
-    return f"{calls:,} paid calls" if paid else f"{calls:,}, free"
-
-
 # -- what was done -----------------------------------------------------------------------------------------------------
 
 
-def _print_run(report: SuiteRun, board: Path) -> None:
-    print_standings(open_board(board))
-    for entry in report.entries:
-        if entry.missing:
-            kinds = ", ".join(f"{count:,} {kind}" for kind, count in entry.missing.items())
-            say(f"- {entry.entry}: pictures missing, each a failure: {kinds}")
-        for why in entry.open:
-            say(f"- {entry.entry} is provisional: {printable(why)}", fg="yellow")
-    unread = sum(one.unread for entry in report.entries for one in entry.judges)
-    asked = sum(one.questions for entry in report.entries for one in entry.judges)
-    known = sum(one.stored for entry in report.entries for one in entry.judges)
-    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    say(f"{asked:,} answers, {known:,} known before, {unread:,} unread{cost}; {report.seconds:.1f} s", dim=True)
-    say(f"next: {_next_step(report, board)}", dim=True)
-
-
-def _next_step(report: SuiteRun, board: Path) -> str:
-    if report.is_complete:
-        return f"salon bench site {board} -o site"
-    if any("--judge" in why or "--scorer" in why for entry in report.entries for why in entry.open):
-        return f"salon bench run {board}, with who is named above"
-    return "the same command again asks what is open"
-
-
-# --------------------------------------------------------------------------------------------------
-# A board on a terminal: every axis with its interval and the range of its rank.
-# --------------------------------------------------------------------------------------------------
+# -- standings ------------------------------------------------------------------------------------------------------
 
 TITLES = {CAPABILITY: "Capability", OVERALL: "Overall"}
 
@@ -251,35 +268,37 @@ def print_standings(board: Board) -> None:
     results = published_results(board)
     card = board.suite.card
     say(f"{card.title}: {len(results):,} published entries of {len(board.entries):,}", bold=True)
-    axes = _axes(board, results)
-    places = {axis: {one.entry: one for one in standings(results, axis).places} for axis in axes}
+    axes_of_entries = [{CAPABILITY, *result.eps, *([OVERALL] if result.overall else [])} for result in results]
+    shared = set.intersection(*axes_of_entries) if results else set()
+    axes = [axis for axis in (CAPABILITY, *(rule.id for rule in card.preferences), OVERALL) if axis in shared]
+    places = {axis: {place.entry: place for place in standings(results, axis).places} for axis in axes}
     titles = TITLES | {rule.id: rule.title for rule in card.preferences}
     columns = ["entry", *(cell for axis in axes for cell in (titles[axis], "rank"))]
     order = list(places[axes[-1]]) if axes else []
     rows = [[name, *(cell for axis in axes for cell in _cells(places[axis][name]))] for name in order]
     if rows:
         print_table(None, columns, rows)
-    _print_others(board, {one.entry for one in results})
+    published = {result.entry for result in results}
+    for entry in board.entries:
+        if entry.retracted is not None:
+            say(f"- {entry.name} was retracted: {entry.retracted.reason}", dim=True)
+        elif entry.name not in published:
+            provisional = read_result(entry_folder(board, entry.name))
+            bounds = f": {_bounds(provisional)}" if provisional else ""
+            say(f"- {entry.name} is provisional{bounds}", fg="yellow")
     if results:
-        one = results[0]
-        counted = {axis: places[axis][one.entry].figure.n for axis in axes}
-        level = f"{card.level:.0%} intervals over {_prompts(counted, titles)}"
+        result = results[0]
+        counts = {axis: places[axis][result.entry].figure.n for axis in axes}
+        level = f"{card.level:.0%} intervals over {prompts_by_axis(counts, titles)}"
         say(f"{level}; ranks hold together; a missing picture or an unread answer is a failure", dim=True)
-        say(f"suite {one.suite} {one.suite_hash[:16]}", dim=True)
+        say(f"suite {result.suite} {result.suite_hash[:16]}", dim=True)
 
 
-def _prompts(counted: dict[str, int], titles: dict[str, str]) -> str:
+def prompts_by_axis(counts: Mapping[str, int], titles: Mapping[str, str]) -> str:
     """How many prompts count, axis by axis where they differ."""
-    if len(set(counted.values())) == 1:
-        return f"{next(iter(counted.values()))} prompts"
-    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in counted.items())
-
-
-def _axes(board: Board, results: list[EntryResult]) -> list[str]:
-    """Capability, the columns of EPS and Overall, those that every entry has."""
-    named = [CAPABILITY, *(rule.id for rule in board.suite.card.preferences), OVERALL]
-    has = [{CAPABILITY, *one.eps, *([OVERALL] if one.overall else [])} for one in results]
-    return [axis for axis in named if has and all(axis in one for one in has)]
+    if len(set(counts.values())) == 1:
+        return f"{next(iter(counts.values()))} prompts"
+    return "prompts: " + ", ".join(f"{titles[axis]} {n}" for axis, n in counts.items())
 
 
 def _cells(place: Standing) -> tuple[str, str]:
@@ -288,28 +307,13 @@ def _cells(place: Standing) -> tuple[str, str]:
     return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]", ranks
 
 
-def _print_others(board: Board, published: set[str]) -> None:
-    for entry in board.entries:
-        if entry.retracted is not None:
-            say(f"- {entry.name} was retracted: {entry.retracted.reason}", dim=True)
-        elif entry.name not in published:
-            result = read_result(entry_folder(board, entry.name))
-            say(f"- {entry.name} is provisional" + (f": {_bounds(result)}" if result else ""), fg="yellow")
-
-
 def _bounds(result: EntryResult) -> str:
     axes = {"Capability": result.capability, **result.eps, **({"Overall": result.overall} if result.overall else {})}
-    return ", ".join(f"{name} between {_between(axis)}" for name, axis in axes.items())
+    ends = {name: (fixed(axis.figure.value, 1), fixed(axis.at_best, 1)) for name, axis in axes.items()}
+    return ", ".join(
+        f"{name} between {low}" + (f" and {high}" if low != high else "") for name, (low, high) in ends.items()
+    )
 
-
-def _between(axis: AxisResult) -> str:
-    low, high = fixed(axis.figure.value, 1), fixed(axis.at_best, 1)
-    return f"{low} and {high}" if low != high else low
-
-
-# --------------------------------------------------------------------------------------------------
-# The commands for boards: add, pack, retract.
-# --------------------------------------------------------------------------------------------------
 
 POLICY = "each counts as a failure of all its points, and has no chance against the reference"
 
@@ -350,37 +354,37 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
       salon bench add board pictures/flux --name flux --licence CC-BY-4.0
       salon bench add board pictures/flux --name flux --licence CC0-1.0 --suite broad
     """
-    _require_board_or_suite(board, suite)
-    known = open_board(board).suite if is_board(board) else open_suite(suite or "")
+    if is_board(board) and suite is not None:
+        raise BadValue("a board has its suite already", found=f"--suite {suite}", where=str(board))
+    if not is_board(board) and suite is None:
+        raise BadFile(
+            "a board is needed",
+            found="a folder without a board.json" if board.exists() else "nothing there",
+            where=str(board),
+            remedy="--suite SUITE makes a new one",
+        )
+    board_suite = open_board(board).suite if is_board(board) else open_suite(suite or "")
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
-        open_submission(place, known, EntryTerms.parse(terms), watch=watch) as brought,
+        open_submission(place, board_suite, EntryTerms.parse(terms), watch=watch) as submission,
     ):
-        home = open_board(board) if is_board(board) else new_board(board, known)
-        add_entry(home, brought)
-    _print_pictures(f"{brought.entry.name} is on {board}", brought, as_json, {"board": str(board)})
+        home = open_board(board) if is_board(board) else new_board(board, board_suite)
+        add_entry(home, submission)
+    _print_pictures(f"{submission.entry.name} is on {board}", submission, as_json, {"board": str(board)})
     if not as_json:
         say(f"next: salon bench run {board} has its points judged; until then it is not published", dim=True)
 
 
-def _require_board_or_suite(board: Path, suite: str | None) -> None:
-    if is_board(board) and suite is not None:
-        raise BadValue("a board has its suite already", found=f"--suite {suite}", where=str(board))
-    if not is_board(board) and suite is None:
-        raise BadFile("a board is needed", found="a folder without a board.json" if board.exists() else "nothing there",
-                      where=str(board), remedy="--suite SUITE makes a new one")  # fmt: skip
-
-
-def _print_pictures(done: str, brought: Submission, as_json: bool, more: dict[str, Any]) -> None:
-    wanted = len(brought.entry.pictures)
+def _print_pictures(headline: str, submission: Submission, as_json: bool, more: dict[str, Any]) -> None:
+    expected = len(submission.entry.pictures)
     if as_json:
-        print_json({**more, "entry": brought.entry.name, "pictures": wanted - brought.missing,
-                    "missing": brought.missing, "notes": list(brought.notes)})  # fmt: skip
+        print_json({**more, "entry": submission.entry.name, "pictures": expected - submission.missing,
+                    "missing": submission.missing, "notes": list(submission.notes)})  # fmt: skip
         return
-    say(f"{done}: {wanted - brought.missing:,} of {wanted:,} pictures", bold=True)
-    if brought.missing:
-        say(f"{brought.missing:,} missing: {POLICY}", fg="yellow")
-    for note in brought.notes:
+    say(f"{headline}: {expected - submission.missing:,} of {expected:,} pictures", bold=True)
+    if submission.missing:
+        say(f"{submission.missing:,} missing: {POLICY}", fg="yellow")
+    for note in submission.notes:
         say(f"- {note}")
 
 
@@ -405,21 +409,21 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
       salon bench pack broad pictures/flux --name flux --licence CC-BY-4.0 --by "Black Forest"
       salon bench pack board flux -o flux.salon.zip
     """
-    known, source = _source(suite, place)
+    board_suite, source = _source(suite, place)
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
-        open_submission(source, known, EntryTerms.parse(terms), publish=True, watch=watch) as brought,
+        open_submission(source, board_suite, EntryTerms.parse(terms), publish=True, watch=watch) as submission,
     ):
-        target = output or Path(f"{folder_name(brought.entry.name)}{ENDING}")
-        packed(brought, target)
-    _print_pictures(f"{target}", brought, as_json, {"bundle": str(target)})
+        target = output or Path(f"{folder_name(submission.entry.name)}{ENDING}")
+        packed(submission, target)
+    _print_pictures(f"{target}", submission, as_json, {"bundle": str(target)})
 
 
 def _source(suite: str, place: str) -> tuple[Suite, Path]:
     if not is_board(Path(suite)):
         return open_suite(suite), Path(place)
     board = open_board(Path(suite))
-    if any(one.name == place for one in board.entries) or not Path(place).exists():
+    if any(entry.name == place for entry in board.entries) or not Path(place).exists():
         return board.suite, entry_folder(board, board.entry(place).name)
     return board.suite, Path(place)
 
@@ -449,9 +453,7 @@ def retract(board: Path, name: str, reason: str, undo: bool, as_json: bool) -> N
     say("next: salon bench site writes the pages anew", dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench site: a board as pages.
-# --------------------------------------------------------------------------------------------------
+# -- site -----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -478,11 +480,11 @@ def site(
     with progress_bar("pictures and pages", quiet=quiet or as_json) as step:
         charts = None if figures is None else SiteFigures(figures)
         on_page = None if charts is None else charts.write_page
-        made = build_site(open_board(board), output, title=title, width=width, progress=step, on_page=on_page)
+        built = build_site(open_board(board), output, title=title, width=width, progress=step, on_page=on_page)
     if charts is not None:
         say(charts.written.words, err=True)
     if as_json:
-        print_json({"site": str(output), "pages": made.pages, "pictures": made.pictures, "broken": made.broken})
+        print_json({"site": str(output), "pages": built.pages, "pictures": built.pictures, "broken": built.broken})
         return
-    broken = f", {made.broken:,} could not be read" if made.broken else ""
-    say(f"{made.pages:,} pages, {made.pictures:,} pictures{broken}: {output / 'index.html'}")
+    broken = f", {built.broken:,} could not be read" if built.broken else ""
+    say(f"{built.pages:,} pages, {built.pictures:,} pictures{broken}: {output / 'index.html'}")

@@ -1,4 +1,4 @@
-"""salon bench posters: PosterIQ's tasks, scored, answered and made."""
+"""`salon bench posters`: the group, and the commands that score and compare answers to PosterIQ's tasks."""
 
 from __future__ import annotations
 
@@ -10,27 +10,45 @@ from typing import Any, Literal
 import click
 from click.core import ParameterSource
 
-from salon.bench.posters.comparison import ComparisonReport, ComparisonValue, PosterContestant, compare_files, is_apart
-from salon.bench.posters.comparison_report import compared_page
-from salon.bench.posters.compat import with_released
-from salon.bench.posters.files import (
+from salon.bench import (
     POSTERS,
+    ComparisonValue,
+    MetricResult,
+    PaperCell,
+    PosterContestant,
+    PosterPaperTable,
+    PosterReport,
+    PosterScoreSettings,
     RunCard,
+    TaskResult,
+    compare_files,
+    compared_page,
     contestant_name,
     find_files,
+    is_apart,
     picture_root,
     read_card,
     read_judges,
+    report_page,
+    score_files,
+    with_released,
 )
-from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
-from salon.bench.posters.results import MetricResult, PosterReport, PosterScoreSettings, TaskResult
-from salon.bench.posters.score import score_files
-from salon.bench.posters.score_report import report_page
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.console import (
+    Cell,
+    html_option,
+    json_option,
+    print_closing,
+    print_json,
+    print_table,
+    say,
+    spinner,
+    write_page,
+)
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
-from salon.report.numbers import MISSING, fixed, with_interval
+from salon.report import MISSING, with_interval
+from salon.report.numbers import fixed
 
 POSTER_COMMANDS = {
     "make": ("salon.cli.bench_posters_run:make", "Draw task sets of any size, with their truth."),
@@ -41,10 +59,9 @@ POSTER_COMMANDS = {
     "compare": ("salon.cli.bench_posters:compare", "Put several contestants side by side."),
     "people": ("salon.cli.bench_posters_run:people", "Have people answer what a judge answered."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=POSTER_COMMANDS)
+@click.group(cls=LazyGroup, lazy=POSTER_COMMANDS)
 def posters() -> None:
     """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing.
 
@@ -103,7 +120,7 @@ def score(
             report = with_released(report, opened, pictures)
     write_page(lambda: report_page(report, pictures), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_report(report, html)
 
@@ -111,10 +128,10 @@ def score(
 def settings_of_run(settings: PosterScoreSettings, card: RunCard | None) -> PosterScoreSettings:
     """The settings with what a run says of itself, where the command line does not."""
     context = click.get_current_context()
-    known = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
-    left = {name: value for name, value in known.items()
+    card_settings = {} if card is None else {"boxes": card.boxes, "shown_pixels": card.shown_pixels}
+    defaults = {name: value for name, value in card_settings.items()
             if context.get_parameter_source(name) is ParameterSource.DEFAULT}  # fmt: skip
-    return settings.model_copy(update=left)
+    return settings.model_copy(update=defaults)
 
 
 def print_report(report: PosterReport, html: Path | None = None) -> None:
@@ -127,35 +144,50 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
         (
             task.title if i == 0 else "",
             metric.title + (" ↓" if metric.better == "low" else ""),
-            with_interval(metric.figure),
+            metric.figure,
             *(fixed(getattr(metric, name)) for name in beside),
             fixed(metric.chance),
             fixed(metric.fixed),
             *_released(metric, released),
-            f"{_n(metric, task):,}",
+            task.items if metric.figure is None else metric.figure.n,
         )
         for task in report.tasks
         for i, metric in enumerate(task.metrics)
     ]
     protocols = sorted({card.protocol for card in report.judges})
-    judged = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
-    print_table(f"{report.contestant}: poster tasks{judged}", titles, rows, left=(0, 1))
-    best = any(one.at_best is not None for one in report.groups)
-    absent = {one.group: f"without {', '.join(one.absent)}" if one.absent else "" for one in report.groups}
+    judged_words = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
+    print_table(f"{report.contestant}: poster tasks{judged_words}", titles, rows, left=(0, 1))
+    best = any(row.at_best is not None for row in report.groups)
+    absent = {row.group: f"without {', '.join(row.absent)}" if row.absent else "" for row in report.groups}
     groups = [
-        (one.group, with_interval(one.figure), *((fixed(one.at_best),) if best else ()), f"{one.metrics}",
-         *((fixed(one.released),) if released else ()), absent[one.group])
-        for one in report.groups
+        (row.group, row.figure, *((fixed(row.at_best),) if best else ()), f"{row.metrics}",
+         *((fixed(row.released),) if released else ()), absent[row.group])
+        for row in report.groups
     ]  # fmt: skip
     columns = ("group", "mean", *(("at best",) if best else ()), "metrics", *(("released",) if released else ()), "")
     print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
-    told = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
+    released_words = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
     if report.overall is not None:
-        say(f"\nOverall {with_interval(report.overall)}{told}", bold=True)
+        say(f"\nOverall {with_interval(report.overall)}{released_words}", bold=True)
     if report.gap is not None:
         say(f"Simple less hard OCR {with_interval(report.gap)}")
-    _print_points(report)
-    _print_missing(report)
+    rows = [
+        (task.title if i == 0 else "", kind.kind, kind.met, kind.points, kind.owed,
+         fixed(kind.oracle), f"{kind.agree:,} of {kind.both:,}" if kind.both else MISSING)
+        for task in report.tasks
+        for i, kind in enumerate(task.points)
+    ]  # fmt: skip
+    if rows:
+        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
+        print_table("", columns, rows, left=(0, 1))
+    rows = [
+        (task.title, *_counts(task))
+        for task in report.tasks
+        if bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
+    ]
+    if rows:
+        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
+        print_table("", columns, rows, left=(0, 6))
     if report.judges:
         judges = (f"{card.judge} ({card.verdicts:,} verdicts, {card.protocol} protocol)" for card in report.judges)
         say("judged by " + ", ".join(judges))
@@ -166,55 +198,24 @@ def _beside(report: PosterReport) -> dict[str, str]:
     """Columns that only some reports have, and their titles."""
     columns = {"at_best": "at best", "oracle": "oracle"}
     metrics = [metric for task in report.tasks for metric in task.metrics]
-    return {name: title for name, title in columns.items() if any(getattr(one, name) is not None for one in metrics)}
+    return {name: title for name, title in columns.items() if any(getattr(row, name) is not None for row in metrics)}
 
 
-def _print_points(report: PosterReport) -> None:
-    """Key points of generated posters, by kind."""
-    rows = [
-        (task.title if i == 0 else "", one.kind, with_interval(one.met), f"{one.points:,}", f"{one.owed:,}",
-         fixed(one.oracle), f"{one.agree:,} of {one.both:,}" if one.both else MISSING)
-        for task in report.tasks
-        for i, one in enumerate(task.points)
-    ]  # fmt: skip
-    if rows:
-        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
-        print_table("", columns, rows, left=(0, 1))
-
-
-def _print_missing(report: PosterReport) -> None:
-    """What is worth nothing because it is not there, by task."""
-    rows = [(task.title, *_counts(task)) for task in report.tasks if _is_lacking(task)]
-    if rows:
-        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
-        print_table("", columns, rows, left=(0, 6))
-
-
-def _is_lacking(task: TaskResult) -> bool:
-    return bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
-
-
-def _counts(task: TaskResult) -> tuple[str, ...]:
+def _counts(task: TaskResult) -> tuple[Cell, ...]:
     reasons = ", ".join(f"{reason} {count:,}" for reason, count in task.unread.items())
     numbers = (task.missing, sum(task.unread.values()), task.bad_boxes, task.owed, task.no_picture)
-    return (*(MISSING if n is None else f"{n:,}" for n in numbers), reasons)
+    return (*numbers, reasons)
 
 
-def _released(metric: MetricResult, shown: bool) -> tuple[str, ...]:
-    if not shown:
+def _released(metric: MetricResult, is_shown: bool) -> tuple[Cell, ...]:
+    if not is_shown:
         return ()
     if metric.released_crash:
         return f"crash: {metric.released_crash}", MISSING
-    return fixed(metric.released), MISSING if metric.released_n is None else f"{metric.released_n:,}"
+    return fixed(metric.released), metric.released_n
 
 
-def _n(metric: MetricResult, task: TaskResult) -> int:
-    return task.items if metric.figure is None else metric.figure.n
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that puts several contestants side by side.
-# --------------------------------------------------------------------------------------------------
+# -- compare --------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -253,12 +254,34 @@ def compare(
     with spinner("scoring"):
         contestants = _join_contestants([_contestant(folder, settings) for folder in folders], folders)
         report = compare_files(contestants, compat=compat, published=published)
-    shown = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
-    write_page(lambda: compared_page(report, shown, [one.pictures for one in contestants]), html, figures)
+    picture_folder = pictures or next((place for folder in folders if (place := _answered_set(folder))), None)
+    write_page(lambda: compared_page(report, picture_folder, [one.pictures for one in contestants]), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_comparison(report, html)
+        names = report.contestants
+        for table in report.tables:
+            _print_paper(table, report.compat)
+        groups = [(row.title, *map(_value_cell, row.values)) for row in report.groups]
+        print_table("\nGroups", ("group", *names), groups, left=(0,))
+        rows = [
+            (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_value_cell, row.values),
+             MISSING if row.chance is None else fixed(row.chance, 3))
+            for row in report.rows
+        ]  # fmt: skip
+        print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
+        say(
+            "* the best of its row or column   ~ not told apart from the best\n"
+            "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
+            "≠ not comparable: judged by different protocols",
+            dim=True,
+        )
+        for item in report.judged:
+            if item.tasks:
+                judges = f", {', '.join(item.judges)}" if item.judges else ""
+                say(f"{item.contestant} judged by: {item.title}{judges}")
+        lines = "\n".join(f"{item.contestant}: {item.signature}" for item in report.reports)
+        print_closing(report.policies, lines, html=html)
 
 
 def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant:
@@ -273,17 +296,17 @@ def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant
 def _join_contestants(contestants: Sequence[PosterContestant], places: Sequence[Path]) -> list[PosterContestant]:
     """Files of one name are one contestant: the runners' MODEL_bench.json and MODEL_score.json."""
     joined: dict[str, PosterContestant] = {}
-    for one, place in zip(contestants, places):
-        first = joined.get(one.name)
+    for contestant, place in zip(contestants, places):
+        first = joined.get(contestant.name)
         if first is None or place.is_dir():
-            joined[one.name if first is None else f"{one.name} {len(joined)}"] = one
+            joined[contestant.name if first is None else f"{contestant.name} {len(joined)}"] = contestant
             continue
-        tasks = {file.task.name for file in first.files} & {file.task.name for file in one.files}
+        tasks = {file.task.name for file in first.files} & {file.task.name for file in contestant.files}
         if tasks:
             raise BadFile("one file for each task and contestant is needed", found=f"several of {min(tasks)}",
                           where=str(place), remedy="give contestants files of different names")  # fmt: skip
-        judges = tuple(dict.fromkeys([*first.judges, *one.judges]))
-        joined[one.name] = replace(first, files=[*first.files, *one.files], judges=judges)
+        judges = tuple(dict.fromkeys([*first.judges, *contestant.judges]))
+        joined[contestant.name] = replace(first, files=[*first.files, *contestant.files], judges=judges)
     return list(joined.values())
 
 
@@ -298,15 +321,15 @@ def _answered_set(folder: Path) -> Path | None:
 
 def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
     """One of the seven, a line for each contestant."""
-    judged = any(row.judged for row in table.rows)
+    has_judges = any(row.judged for row in table.rows)
     rows = [
-        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if judged else ()),
+        (row.contestant + (" (published)" if row.published else ""), *((row.judged or "",) if has_judges else ()),
          *map(_paper_cell, row.cells))
         for row in table.rows
     ]  # fmt: skip
     heads = (column.title + (" ↓" if column.better == "low" else "") for column in table.columns)
     scoring = ", released scoring" if compat else ""
-    names = ("contestant", "judged by") if judged else ("contestant",)
+    names = ("contestant", "judged by") if has_judges else ("contestant",)
     left = tuple(range(len(names)))
     print_table(f"\nTable {table.number}. {table.title}{scoring}", (*names, *heads), rows, left=left)
 
@@ -314,32 +337,6 @@ def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
 def _paper_cell(cell: PaperCell) -> str:
     mark = "?" if cell.owed else "≠" if cell.other_protocol else "/" if cell.partial else "*" if cell.best else " "
     return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
-
-
-def _print_comparison(report: ComparisonReport, html: Path | None) -> None:
-    names = report.contestants
-    for table in report.tables:
-        _print_paper(table, report.compat)
-    groups = [(row.title, *map(_value_cell, row.values)) for row in report.groups]
-    print_table("\nGroups", ("group", *names), groups, left=(0,))
-    rows = [
-        (row.title, row.metric + (" ↓" if row.better == "low" else ""), *map(_value_cell, row.values),
-         MISSING if row.chance is None else fixed(row.chance, 3))
-        for row in report.rows
-    ]  # fmt: skip
-    print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
-    say(
-        "* the best of its row or column   ~ not told apart from the best\n"
-        "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
-        "≠ not comparable: judged by different protocols",
-        dim=True,
-    )
-    for one in report.judged:
-        if one.tasks:
-            judges = f", {', '.join(one.judges)}" if one.judges else ""
-            say(f"{one.contestant} judged by: {one.title}{judges}")
-    lines = "\n".join(f"{one.contestant}: {one.signature}" for one in report.reports)
-    print_closing(report.policies, lines, html=html)
 
 
 def _value_cell(value: ComparisonValue) -> str:

@@ -1,49 +1,50 @@
-"""The command that draws poster tasks with their truth."""
+"""`salon bench posters make`, `run`, `judge`, `generate` and `people`: task sets, answers, verdicts and posters."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, get_args
 
 import click
 
-from salon.bench.posters import contestants
-from salon.bench.posters import contestants as engines
-from salon.bench.posters import pixel_contestant as measured
-from salon.bench.posters.answers_numbers import Convention
-from salon.bench.posters.files import PosterFile, find_files, picture_root
-from salon.bench.posters.generate import PosterGenerationReport, generate_named
-from salon.bench.posters.judge import judge_named, people_study
-from salon.bench.posters.judge_protocol import read_protocol
-from salon.bench.posters.run import (
+from salon.bench import (
     CUT_OFF,
+    GENERATION,
+    GROUPS,
     MAX_TOKENS,
+    TASKS,
+    Convention,
+    PosterFile,
     RunForecast,
-    RunReport,
     Spend,
+    find_files,
     forecast_named,
+    generate_named,
+    judge_named,
+    people_study,
+    picture_root,
+    read_protocol,
     run_blind,
     run_engine,
     run_measured,
     run_named,
+    task_named,
 )
-from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, task_named
+from salon.bench.posters import contestants, contestants as engines, pixel_contestant as measured
 from salon.cli.console import json_option, print_json, print_table, progress_bar, say, seed_option
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import GENERATOR_FORMS, CallTerms
-from salon.judge.registry import JudgeSpec
-from salon.report.numbers import MISSING
+from salon.generate import GENERATOR_FORMS, CallTerms, GenerateSettings
+from salon.judge import JudgeSpec
+from salon.report import MISSING
 
 
 @click.command()
 @click.argument("folder", type=click.Path(path_type=Path, file_okay=False))
 @click.option(
-    "--task", "named", multiple=True, metavar="NAME",
+    "--task", "words", multiple=True, metavar="NAME",
     help="Only this task, or the tasks of a group: OCR, Font, Layout, Understanding, Rating, Generation (repeatable)  "
     "[default: all that can be made]",
 )  # fmt: skip
@@ -57,7 +58,7 @@ from salon.report.numbers import MISSING
 @seed_option
 @json_option
 def make(
-    folder: Path, named: tuple[str, ...], items: int, workers: int | None, resume: bool, seed: int, as_json: bool
+    folder: Path, words: tuple[str, ...], items: int, workers: int | None, resume: bool, seed: int, as_json: bool
 ) -> None:
     """Draw a task set into FOLDER: pictures, and files in PosterIQ's public layout with the truth in them.
 
@@ -85,8 +86,9 @@ def make(
       salon bench posters make set -n 50 --resume
       salon bench posters make fonts --task font_matching --task font_effect -n 90 --seed 7
     """
-    makers = importlib.import_module("salon.bench.posters.make")  # drawing only for those who draw
-    names = _tasks(named, makers.MADE)
+    from salon.bench.posters import make as makers  # drawing only for those who draw
+
+    names = _tasks(words, makers.MADE)
     with progress_bar("drawing", quiet=as_json) as watch:
         files = makers.make_tasks(folder, names, items, seed, resume=resume, progress=watch, processes=workers)
     if as_json:
@@ -97,22 +99,22 @@ def make(
         say(f"salon bench posters run {folder} --contestant rapidocr", dim=True)
 
 
-def _tasks(named: Sequence[str], made: Sequence[str]) -> list[str]:
+def _tasks(names_or_groups: Sequence[str], available: Sequence[str]) -> list[str]:
     """The tasks meant by names of tasks and groups, each once; BadValue for what cannot be made."""
-    if not named:
-        return list(made)
-    groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in made]
+    if not names_or_groups:
+        return list(available)
+    groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in available]
               for group in (*GROUPS, GENERATION)}  # fmt: skip
-    names = [name for word in named for name in groups.get(word.lower()) or [task_named(word).name]]
-    cannot = [name for name in names if name not in made]
-    if cannot:
-        raise BadValue("a task that can be made is needed", found=", ".join(cannot), remedy="one of " + ", ".join(made))
+    names = [name for word in names_or_groups for name in groups.get(word.lower()) or [task_named(word).name]]
+    unavailable = [name for name in names if name not in available]
+    if unavailable:
+        raise BadValue(
+            "a task that can be made is needed", found=", ".join(unavailable), remedy="one of " + ", ".join(available)
+        )
     return list(dict.fromkeys(names))
 
 
-# --------------------------------------------------------------------------------------------------
-# The commands that have contestants answer poster tasks, and judges look at what they said.
-# --------------------------------------------------------------------------------------------------
+# -- run and judge --------------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 _BUILTIN_CONTESTANTS = (*contestants.NAMES, *engines.ENGINES, measured.NAME)
@@ -167,20 +169,20 @@ def run(
       salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
       salon bench posters score set.rapidocr --boxes share
     """
-    named = settings_from(JudgeSpec, flags)
+    judge_choice = settings_from(JudgeSpec, flags)
     files = [file for file in find_files([folder]) if not tasks or file.task.name in tasks]
     if not files:
         raise BadValue("a task that the folder has", found=", ".join(tasks), where=str(folder))
-    name = contestant or named.judge
+    name = contestant or judge_choice.judge
     home = folder.resolve() if folder.is_dir() else folder.resolve().parent
     out = output or home.with_name(f"{home.name}.{name.replace('/', '-')}")
-    seen = pictures or home
+    picture_folder = pictures or home
     if contestant is not None and (dry_run or limit):
         raise BadValue("--dry-run and --limit are for VLMs: contestants that come with Salon cost nothing",
                        found=f"--contestant {contestant}")  # fmt: skip
     if dry_run:
         forecast = forecast_named(
-            files, named, seen, out, max_tokens=max_tokens, limit=limit, picture_first=picture_first
+            files, judge_choice, picture_folder, out, max_tokens=max_tokens, limit=limit, picture_first=picture_first
         )
         _print_forecast(forecast, as_json)
         return
@@ -188,18 +190,40 @@ def run(
         if contestant in contestants.NAMES:
             report = run_blind(files, contestant, out, seed=seed, boxes=boxes)
         elif contestant in engines.ENGINES:
-            report = run_engine(files, contestant, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+            report = run_engine(
+                files, contestant, picture_folder, out, boxes=boxes, workers=judge_choice.workers or 1, watch=watch
+            )
         elif contestant == measured.NAME:
-            report = run_measured(files, seen, out, boxes=boxes, workers=named.workers or 1, watch=watch)
+            report = run_measured(
+                files, picture_folder, out, boxes=boxes, workers=judge_choice.workers or 1, watch=watch
+            )
         else:
             report = run_named(
-                files, named, seen, out, boxes=boxes, max_tokens=max_tokens, limit=limit, picture_first=picture_first,
-                watch=watch,
+                files, judge_choice, picture_folder, out, boxes=boxes, max_tokens=max_tokens, limit=limit,
+                picture_first=picture_first, watch=watch,
             )  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, out)
+        say(
+            f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
+            bold=True,
+        )
+        rows = [(f"no answer: {reason}", count) for reason, count in report.failed.items()]
+        rows += [(f"not asked: {task}", count) for task, count in report.not_asked.items()]
+        rows += [("left for another run", report.left)] if report.left else []
+        if rows:
+            print_table(None, ("", ""), rows)
+        if report.failed.get(CUT_OFF):
+            endpoint = report.spend is not None
+            how = ", which asks with more tokens, up to --most-tokens" if endpoint else " with a larger --max-tokens"
+            say(f"cut off: run again{how}", fg="yellow")
+        if report.spend is not None:
+            _print_spend(report.spend)
+        if report.stopped:
+            say(f"stopped: {report.stopped}", fg="yellow")
+        say(f"wrote {out}")
+        say(f"salon bench posters score {out}", dim=True)
     if report.failed or report.stopped:
         click.get_current_context().exit(1)
 
@@ -209,8 +233,8 @@ def _print_forecast(forecast: RunForecast, as_json: bool) -> None:
         print_json(forecast.model_dump(mode="json") | {"dry_run": True})
         return
     rows = [
-        (task.task, f"{task.items:,}", f"{task.answered:,}", f"{task.stored:,}", f"{task.no_picture:,}",
-         f"{task.calls:,}", f"{task.tokens_in:,}", f"{task.tokens_out:,}", money(task.cost))
+        (task.task, task.items, task.answered, task.stored, task.no_picture,
+         task.calls, task.tokens_in, task.tokens_out, money(task.cost))
         for task in forecast.tasks
     ]  # fmt: skip
     columns = ("task", "items", "answered", "in store", "no picture", "calls", "tokens in", "tokens out", "cost")
@@ -234,40 +258,18 @@ def money(amount: float | None) -> str:
 
 def _print_spend(spend: Spend) -> None:
     rows = [
-        ("requests sent", f"{spend.requests:,}"),
-        ("answers bought before", f"{spend.from_store:,}"),
-        ("asked again with more tokens", f"{spend.asked_again:,}"),
-        ("requests without an answer, maybe charged", f"{spend.lost:,}"),
-        ("tokens read", f"{spend.tokens_in:,}"),
-        ("tokens written", f"{spend.tokens_out:,}"),
+        ("requests sent", spend.requests),
+        ("answers bought before", spend.from_store),
+        ("asked again with more tokens", spend.asked_again),
+        ("requests without an answer, maybe charged", spend.lost),
+        ("tokens read", spend.tokens_in),
+        ("tokens written", spend.tokens_out),
     ]
     print_table("Spent", ("", ""), rows)
     if spend.cost is None:
         say("cost not known: give a price list with --prices")
     else:
         say(f"cost {money(spend.cost)} {spend.currency}; over all runs {money(spend.cost_in_all)} {spend.currency}")
-
-
-def _print_run(report: RunReport, out: Path) -> None:
-    say(
-        f"{report.contestant}: {report.answered:,} answers, {report.kept:,} there already, of {report.asked:,}",
-        bold=True,
-    )
-    rows = [(f"no answer: {reason}", f"{count:,}") for reason, count in report.failed.items()]
-    rows += [(f"not asked: {task}", f"{count:,}") for task, count in report.not_asked.items()]
-    rows += [("left for another run", f"{report.left:,}")] if report.left else []
-    if rows:
-        print_table(None, ("", ""), rows)
-    if report.failed.get(CUT_OFF):
-        endpoint = report.spend is not None
-        how = ", which asks with more tokens, up to --most-tokens" if endpoint else " with a larger --max-tokens"
-        say(f"cut off: run again{how}", fg="yellow")
-    if report.spend is not None:
-        _print_spend(report.spend)
-    if report.stopped:
-        say(f"stopped: {report.stopped}", fg="yellow")
-    say(f"wrote {out}")
-    say(f"salon bench posters score {out}", dim=True)
 
 
 @click.command(cls=SectionedCommand)
@@ -296,23 +298,23 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
       salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
-    named = settings_from(JudgeSpec, flags)
+    judge_choice = settings_from(JudgeSpec, flags)
     files = find_files([folder])
     home = picture_root(folder)
-    if named.measured is not None:
-        named.check()
-        _measure(files, named, pictures or home, as_json)
+    if judge_choice.measured is not None:
+        judge_choice.check()
+        _measure(files, judge_choice, pictures or home, as_json)
         return
-    with progress_bar(named.judge, quiet=as_json) as watch:
+    with progress_bar(judge_choice.judge, quiet=as_json) as watch:
         released = None if protocol is None else read_protocol(protocol)
-        report = judge_named(files, named, home, pictures=pictures or home, protocol=released, watch=watch)
+        report = judge_named(files, judge_choice, home, pictures=pictures or home, protocol=released, watch=watch)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         words = f" in {report.protocol} words" if protocol is not None else ""
         say(f"{report.judge}: {report.asked:,} questions{words}, {report.kept:,} verdicts there already", bold=True)
-        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
-        rows += [("items with nothing to judge", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        rows = [(f"no reply: {reason}", count) for reason, count in report.no_reply.items()]
+        rows += [("items with nothing to judge", report.nothing_to_judge)] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
         if report.spend is not None:
@@ -321,28 +323,29 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
         click.get_current_context().exit(1)
 
 
-def _measure(files: list[PosterFile], named: JudgeSpec, pictures: Path, as_json: bool) -> None:
+def _measure(files: list[PosterFile], judge_choice: JudgeSpec, pictures: Path, as_json: bool) -> None:
     """The same by a measurement; the reader of text is loaded only for it."""
-    flow = importlib.import_module("salon.bench.posters.measurement")
-    with progress_bar(named.judge, quiet=as_json) as watch:
-        report = flow.measure_files(files, named.measured, pictures=pictures, workers=named.workers, watch=watch)
+    from salon.bench.posters import measurement as flow
+
+    with progress_bar(judge_choice.judge, quiet=as_json) as watch:
+        report = flow.measure_files(
+            files, judge_choice.measured or "pixels", pictures=pictures, workers=judge_choice.workers, watch=watch
+        )
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         beside = " beside the score" if report.judge == "layout" else ""
         say(f"{report.judge}: {report.answered:,} verdicts{beside}, {report.kept:,} there already", bold=True)
-        rows = [(f"no reply: {reason}", f"{count:,}") for reason, count in report.no_reply.items()]
-        rows += [("verdicts it cannot give", f"{report.not_asked:,}")] if report.not_asked else []
-        rows += [("items without a poster", f"{report.nothing_to_judge:,}")] if report.nothing_to_judge else []
+        rows = [(f"no reply: {reason}", count) for reason, count in report.no_reply.items()]
+        rows += [("verdicts it cannot give", report.not_asked)] if report.not_asked else []
+        rows += [("items without a poster", report.nothing_to_judge)] if report.nothing_to_judge else []
         if rows:
             print_table(None, ("", ""), rows)
     if report.no_reply:
         click.get_current_context().exit(1)
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that has a generator make the posters that poster tasks ask for.
-# --------------------------------------------------------------------------------------------------
+# -- generate -------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -404,35 +407,32 @@ def generate(
     if not opened:
         raise BadValue("a task that the files have is needed", found=", ".join(tasks), where=str(files[0]))
     settings = GenerateSettings.parse({"size": size, "seed": seed, "retry": retry}, where="options")
-    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    calls_file = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
     with progress_bar(name, quiet=as_json) as tell:
-        report = generate_named(opened, name, output, settings, CallTerms(kept, prices, budget),
+        report = generate_named(opened, name, output, settings, CallTerms(calls_file, prices, budget),
                                 watch=lambda progress: tell(progress.done, progress.wanted))  # fmt: skip
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_generated(report, output)
+        say(
+            f"{report.generator}: {report.made:,} posters, {report.kept:,} there already, of {report.wanted:,}",
+            bold=True,
+        )
+        rows = [(f"no poster: {reason}", count) for reason, count in report.failed.items()]
+        rows += [(f"asks for none: {task}", count) for task, count in report.not_asked.items()]
+        if rows:
+            print_table(None, ("", ""), rows)
+        if report.cost is not None:
+            say(f"cost {report.cost:,.4f}")
+        for note in report.notes:
+            say(f"- {note}")
+        say(f"wrote {output}")
+        say(f"salon bench posters judge {output} --measured pixels", dim=True)
     if report.failed:
         click.get_current_context().exit(1)
 
 
-def _print_generated(report: PosterGenerationReport, output: Path) -> None:
-    say(f"{report.generator}: {report.made:,} posters, {report.kept:,} there already, of {report.wanted:,}", bold=True)
-    rows = [(f"no poster: {reason}", f"{count:,}") for reason, count in report.failed.items()]
-    rows += [(f"asks for none: {task}", f"{count:,}") for task, count in report.not_asked.items()]
-    if rows:
-        print_table(None, ("", ""), rows)
-    if report.cost is not None:
-        say(f"cost {report.cost:,.4f}")
-    for note in report.notes:
-        say(f"- {note}")
-    say(f"wrote {output}")
-    say(f"salon bench posters judge {output} --measured pixels", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that has people answer what a judge of poster tasks answered.
-# --------------------------------------------------------------------------------------------------
+# -- people ---------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -459,7 +459,7 @@ def people(
     home = picture_root(folder)
     report = people_study(find_files([folder]), pictures or home, output, judge=judge, n=verdicts, seed=seed)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
         return
     say(f"{report.drawn:,} of {report.of:,} verdicts of {report.judge}, {report.yes:,} of them yes", bold=True)
     for task, count in report.by_task.items():

@@ -1,4 +1,4 @@
-"""salon bench rewards: what scorers give to generators, and the quality report of one of them."""
+"""`salon bench rewards`: mean scores of generators by category, and a report on one generator."""
 
 from __future__ import annotations
 
@@ -8,24 +8,22 @@ from typing import Any
 
 import click
 
-from salon.bench.rewards import (
-    RewardBoard,
+from salon.bench import (
     RewardPlace,
     RewardTables,
     RewardTableSettings,
     check_generator,
+    reward_page,
     reward_tables,
     score_study_pictures,
 )
-from salon.bench.rewards_report import reward_page
 from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.judge.scoring import ScoreSettings, list_scores
-from salon.report.numbers import with_interval
-from salon.store.folder import is_study
-from salon.store.formats import ImportOptions, Policies, import_files
+from salon.judge import ScoreSettings, list_scores
+from salon.report import with_interval
+from salon.store import ImportOptions, Policies, import_files, is_study
 
 
 @click.command()
@@ -73,26 +71,49 @@ def rewards(
     settings = settings_from(RewardTableSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
         raise BadValue("a study's folder is needed: scores are kept in it", found=str(study))
-    made = _tables(study, settings, names, by_category, flags)
+    tables = _tables(study, settings, names, by_category, flags)
     if generator is not None:
-        check_generator(made, generator)
-    write_page(lambda: reward_page(made, generator), html, figures)
+        check_generator(tables, generator)
+    write_page(lambda: reward_page(tables, generator), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(tables)
         return
     if generator is None:
-        for board in made.boards:
-            _print_board(board)
+        for board in tables.boards:
+            title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
+            if board.left_out:
+                title += f", {board.left_out:,} left out"
+            rows = [
+                [
+                    place.generator,
+                    _rank(place),
+                    with_interval(place.mean, None),
+                    with_interval(place.lead, None),
+                    _lacks(place),
+                ]
+                for place in board.places
+            ]
+            print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
+            if board.reason:
+                say(f"- {board.reason}", fg="yellow")
     else:
-        _print_report(made, generator)
-    if made.orders:
-        _print_orders(made)
-    for scorer in made.scorers:
+        _print_report(tables, generator)
+    if tables.orders:
+        orders = [
+            (order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2), order.nmse,
+             len(order.generators), order.prompts, order.pairs, order.reason or "")
+            for order in tables.orders
+        ]  # fmt: skip
+        columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
+        print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, orders, left=(0, 7))
+        if tables.orders[0].left_out:
+            say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
+    for scorer in tables.scorers:
         for reason, count in scorer.unscored.items():
             say(f"warning: {scorer.name} gives no number to {count:,} pictures: {reason}", fg="yellow")
-    for words in made.policies:
+    for words in tables.policies:
         say(f"policy: {words}", dim=True)
-    say(made.signature_line, dim=True)
+    say(tables.signature_line, dim=True)
 
 
 def _tables(
@@ -119,48 +140,21 @@ def _tables(
     return reward_tables(study, None, settings, by_category=by_category, scored=scored, people=people)
 
 
-def _print_board(board: RewardBoard) -> None:
-    title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
-    if board.left_out:
-        title += f", {board.left_out:,} left out"
-    rows = [
-        [one.generator, _rank(one), with_interval(one.mean, None), with_interval(one.lead, None), _lacks(one)]
-        for one in board.places
-    ]
-    print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
-    if board.reason:
-        say(f"- {board.reason}", fg="yellow")
-
-
-def _print_orders(made: RewardTables) -> None:
-    rows = [
-        [
-            one.scorer, with_interval(one.spearman, 2), with_interval(one.kendall, 2), with_interval(one.nmse, 3),
-            f"{len(one.generators)}", f"{one.prompts:,}", f"{one.pairs:,}", one.reason or "",
-        ]
-        for one in made.orders
-    ]  # fmt: skip
-    columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
-    print_table(f"Order of generators, to that of {made.orders[0].people}", columns, rows, left=(0, 7))
-    if made.orders[0].left_out:
-        say(f"- not in both, so in no order: {', '.join(made.orders[0].left_out)}", fg="yellow")
-
-
-def _print_report(made: RewardTables, generator: str) -> None:
+def _print_report(tables: RewardTables, generator: str) -> None:
     rows = [
         [
             board.scorer,
             board.category or "all",
-            _rank(one),
-            with_interval(one.mean, None),
-            with_interval(one.lead, None),
-            one.verdict,
-            _lacks(one),
+            _rank(place),
+            with_interval(place.mean, None),
+            with_interval(place.lead, None),
+            place.verdict,
+            _lacks(place),
         ]
-        for board, one in made.of(generator)
+        for board, place in tables.of(generator)
     ]
     columns = ["scorer", "category", "rank", "mean", "lead over the others", "", "missing"]
-    print_table(f"{generator} among {len(made.generators):,} generators", columns, rows, left=(0, 1, 5))
+    print_table(f"{generator} among {len(tables.generators):,} generators", columns, rows, left=(0, 1, 5))
 
 
 def _rank(place: RewardPlace) -> str:

@@ -1,4 +1,4 @@
-"""The commands for suites: list, new, hide, verify."""
+"""`salon bench list`, `new`, `hide`, `verify`, `freeze` and `diff`: suites, and what changed between boards."""
 
 from __future__ import annotations
 
@@ -10,22 +10,45 @@ from typing import Any
 
 import click
 
-from salon.bench.board import Board, entry_folder, is_board, open_board, read_published, read_result
-from salon.bench.diff import AxisMove, BoardDiff, BoardSide, EntryDiff, What, board_diff
-from salon.bench.judging import MEASURED, suite_roles
-from salon.bench.reference import check_field, field_reference, with_reference
-from salon.bench.result import entry_result
-from salon.bench.suite import Suite, check_suite
-from salon.bench.suite_drafts import copy_suite, example_suite, hide_prompts, suite_from_prompts, write_draft
-from salon.bench.suite_folder import builtin_suites, is_suite, lock_suite, open_suite, save_suite
-from salon.bench.verify import VerifyReport
-from salon.bench.verify import verify as verified
+from salon.bench import (
+    MEASURED,
+    AxisMove,
+    Board,
+    BoardDiff,
+    BoardSide,
+    Suite,
+    What,
+    board_diff,
+    builtin_suites,
+    check_field,
+    check_suite,
+    copy_suite,
+    entry_folder,
+    entry_result,
+    example_suite,
+    field_reference,
+    hide_prompts,
+    is_board,
+    is_suite,
+    lock_suite,
+    open_board,
+    open_suite,
+    read_published,
+    read_result,
+    save_suite,
+    suite_from_prompts,
+    suite_roles,
+    verify as verified,
+    with_reference,
+    write_draft,
+)
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.errors import BadFile, BadValue
-from salon.generate.prompts import read_prompts
-from salon.judge.scorers.registry import TableScorer
-from salon.report.numbers import MINUS, fixed
-from salon.stats.result import Estimate
+from salon.generate import read_prompts
+from salon.judge import TableScorer
+from salon.report import MINUS
+from salon.report.numbers import fixed
+from salon.stats import Estimate
 
 # -- list ----------------------------------------------------------------------------------------------------------
 
@@ -45,21 +68,25 @@ def list_(place: str | None, as_json: bool) -> None:
         _show("suites", [_suite_row(open_suite(name)) for name in builtin_suites()], as_json, left=("hash", "about"))
     elif is_board(Path(place)):
         board = open_board(Path(place))
-        _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=_board_title(board))
+        card = board.suite.card
+        board_title = (
+            f"{board.name}: {len(board.entries):,} entries of {card.name}/{card.version} ({board.card.suite[:16]})"
+        )
+        _show("entries", _entry_rows(board), as_json, left=("status", "licence", "by"), title=board_title)
     else:
         suite = open_suite(place)
         roles = {name: len(points) for name, points in suite_roles(suite).items()}
         more = {"judges": roles, "oracle": suite.card.oracle}
-        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=_suite_title(suite), more=more)
+        state = "frozen" if suite.frozen else "not frozen"
+        title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
+        private = f", {len(suite.private):,} of them private" if suite.private else ""
+        suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
+        _show("tags", _tag_rows(suite), as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
-            _say_judges(roles, suite.card.oracle)
-
-
-def _say_judges(roles: Mapping[str, int], oracle: str | None) -> None:
-    for name, points in roles.items():
-        kind = "oracle, beside the board" if name == oracle else "judge"
-        free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
-        say(f"{kind}: {name}, {points:,} points{free}")
+            for name, points in roles.items():
+                kind = "oracle, beside the board" if name == suite.card.oracle else "judge"
+                free = ", needs no --judge" if name in MEASURED else f", named with --judge {name}=KIND:NAME"
+                say(f"{kind}: {name}, {points:,} points{free}")
 
 
 def _show(
@@ -100,40 +127,28 @@ def _suite_row(suite: Suite) -> dict[str, Any]:
     }
 
 
-def _suite_title(suite: Suite) -> str:
-    state = "frozen" if suite.frozen else "not frozen"
-    named = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
-    private = f", {len(suite.private):,} of them private" if suite.private else ""
-    return f"{named}: {len(suite.prompts):,} prompts{private}"
-
-
 def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
-    prompts = Counter(one.tag for one in suite.prompts)
-    tags = {one.prompt.id: one.tag for one in suite.prompts}
+    prompts = Counter(row.tag for row in suite.prompts)
+    tags = {row.prompt.id: row.tag for row in suite.prompts}
     points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
     return [
-        {"tag": one.id, "prompts": prompts[one.id], "points": points[one.id], "eps": one.eps, "group": one.group,
-         "name": one.name}
-        for one in suite.tags
+        {"tag": row.id, "prompts": prompts[row.id], "points": points[row.id], "eps": row.eps, "group": row.group,
+         "name": row.name}
+        for row in suite.tags
     ]  # fmt: skip
-
-
-def _board_title(board: Board) -> str:
-    card = board.suite.card
-    return f"{board.name}: {len(board.entries):,} entries of {card.name}/{card.version} ({board.card.suite[:16]})"
 
 
 def _entry_rows(board: Board) -> list[dict[str, Any]]:
     return [
         {
-            "entry": one.name,
-            "pictures": sum(picture.image is not None for picture in one.pictures),
-            "missing": sum(picture.image is None for picture in one.pictures),
-            "status": f"retracted: {one.retracted.reason}" if one.retracted else _status(board, one.name),
-            "licence": one.licence,
-            "by": one.by,
+            "entry": entry.name,
+            "pictures": sum(picture.image is not None for picture in entry.pictures),
+            "missing": sum(picture.image is None for picture in entry.pictures),
+            "status": f"retracted: {entry.retracted.reason}" if entry.retracted else _status(board, entry.name),
+            "licence": entry.licence,
+            "by": entry.by,
         }
-        for one in board.entries
+        for entry in board.entries
     ]
 
 
@@ -166,16 +181,16 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
       salon bench new ours --from broad
       salon bench new ours --from prompts.csv
     """
-    draft, given = _draft(source, folder.resolve().name)
+    draft, prompt_count = _draft(source, folder.resolve().name)
     suite = write_draft(draft, folder)
-    again = given - len(suite.prompts)
+    again = prompt_count - len(suite.prompts)
     if as_json:
         print_json({"folder": str(folder), **_suite_row(suite), "left_out": again})
         return
     sizes = ((suite.prompts, "prompt"), (suite.tags, "tag"), (suite.points, "point"))
-    say(f"{folder}: {', '.join(count(len(some), one) for some, one in sizes)}", bold=True)
+    say(f"{folder}: {', '.join(count(len(some), noun) for some, noun in sizes)}", bold=True)
     if again:
-        say(f"{again:,} of {given:,} prompts read as another one does: each text is taken once", fg="yellow")
+        say(f"{again:,} of {prompt_count:,} prompts read as another one does: each text is taken once", fg="yellow")
     say("next: edit its files, then salon bench verify, and salon bench freeze once nothing is to change", dim=True)
 
 
@@ -208,11 +223,11 @@ def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> No
     \b
       salon bench hide ours red-kite -o ours.private.jsonl
     """
-    made = hide_prompts(suite, prompts, output)
+    hidden = hide_prompts(suite, prompts, output)
     if as_json:
-        print_json({"suite": str(suite), "private": sorted(made.private), "texts": str(output)})
+        print_json({"suite": str(suite), "private": sorted(hidden.private), "texts": str(output)})
         return
-    say(f"{len(set(prompts)):,} prompts of {suite} are private now, {len(made.private):,} in all", bold=True)
+    say(f"{len(set(prompts)):,} prompts of {suite} are private now, {len(hidden.private):,} in all", bold=True)
     say(f"their texts and points are only in {output}: keep it, and keep it to yourself")
 
 
@@ -237,24 +252,18 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
     with spinner("verifying"):
         report = verified(place, entry_result, suite=suite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_checks(report)
+        wrong = sum(not check.holds for check in report.checks)
+        answer = "everything holds" if report.holds else f"{wrong:,} of {len(report.checks):,} checks fail"
+        say(f"{report.place}, a {report.kind}: {answer}", bold=True, fg="green" if report.holds else "red")
+        rows = [(check.where, check.what, "yes" if check.holds else "NO", check.told) for check in report.checks]
+        print_table(None, ("of", "checked", "holds", "found"), rows, left=(0, 1, 2, 3))
     if not report.holds:
         click.get_current_context().exit(1)
 
 
-def _print_checks(report: VerifyReport) -> None:
-    wrong = sum(not check.holds for check in report.checks)
-    answer = "everything holds" if report.holds else f"{wrong:,} of {len(report.checks):,} checks fail"
-    say(f"{report.place}, a {report.kind}: {answer}", bold=True, fg="green" if report.holds else "red")
-    rows = [(check.where, check.what, "yes" if check.holds else "NO", check.told) for check in report.checks]
-    print_table(None, ("of", "checked", "holds", "found"), rows, left=(0, 1, 2, 3))
-
-
-# --------------------------------------------------------------------------------------------------
-# salon bench freeze: lock a suite, with a reference from a field of entries where it measures preference.
-# --------------------------------------------------------------------------------------------------
+# -- freeze ---------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -294,62 +303,57 @@ def freeze(
         frozen = lock_suite(_own_folder(suite), reference)
     else:
         opened = open_suite(suite)
-        made = opened if reference is None else with_reference(opened, reference)
-        check_suite(made, where=suite)
-        frozen = save_suite(replace(made, frozen=True), output)
-    _print_frozen(frozen, output or Path(suite), as_json)
-
-
-def _field(place: Path, suite: str) -> Board:
-    """The board of the field, which must have answered the suite's prompts."""
-    board, known = open_board(place), open_suite(suite)
-    check_field(board, known)
-    return board
-
-
-def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
-    """COLUMN=table:FILE, each column once."""
-    found: dict[str, TableScorer] = {}
-    for text in texts:
-        column, _, name = text.partition("=")
-        kind, _, file = name.partition(":")
-        if not column or kind != "table" or not file or column in found:
-            raise BadValue(
-                "a table as COLUMN=table:FILE is needed, one a column", found=repr(text), where="--scorer",
-                remedy="other scorers run on the pictures: salon bench run BOARD --scorer COLUMN=NAME",
-            )  # fmt: skip
-        found[column] = TableScorer(Path(file))
-    return found
-
-
-def _own_folder(suite: str) -> Path:
-    if not is_suite(Path(suite)):
-        known = suite in builtin_suites()
-        raise BadFile(
-            "the folder of a suite is needed to freeze it in its place",
-            found=f"the built-in suite {suite!r}, which stays as it is" if known else "no suite.toml there",
-            where=suite,
-            remedy="add -o FOLDER" if known else "salon bench new makes one",
-        )
-    return Path(suite)
-
-
-def _print_frozen(frozen: Suite, target: Path, as_json: bool) -> None:
+        complete = opened if reference is None else with_reference(opened, reference)
+        check_suite(complete, where=suite)
+        frozen = save_suite(replace(complete, frozen=True), output)
+    target = output or Path(suite)
     if as_json:
         print_json({"suite": str(target), "hash": frozen.hash, "files": frozen.hashes})
         return
     say(f"{target}: {frozen.card.name}/{frozen.card.version} is frozen as {frozen.hash}", bold=True)
     print_table(None, ("file", "hash"), [(name, hash[:16]) for name, hash in frozen.hashes.items()], left=(0, 1))
     if frozen.reference is not None:
-        names = ", ".join(one.name for one in frozen.reference.field)
+        names = ", ".join(entry.name for entry in frozen.reference.field)
         say(f"reference: the median of {len(frozen.reference.field):,} entries ({names})")
     elif frozen.card.preferences:
         say("no reference: entries have Capability, and no EPS, until a suite is frozen with --field BOARD")
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench diff: two boards, or two suites, and what moved between them.
-# --------------------------------------------------------------------------------------------------
+def _field(place: Path, suite: str) -> Board:
+    """The board of the field, which must have answered the suite's prompts."""
+    board, whole_suite = open_board(place), open_suite(suite)
+    check_field(board, whole_suite)
+    return board
+
+
+def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
+    """COLUMN=table:FILE, each column once."""
+    scorers: dict[str, TableScorer] = {}
+    for text in texts:
+        column, _, name = text.partition("=")
+        kind, _, file = name.partition(":")
+        if not column or kind != "table" or not file or column in scorers:
+            raise BadValue(
+                "a table as COLUMN=table:FILE is needed, one a column", found=repr(text), where="--scorer",
+                remedy="other scorers run on the pictures: salon bench run BOARD --scorer COLUMN=NAME",
+            )  # fmt: skip
+        scorers[column] = TableScorer(Path(file))
+    return scorers
+
+
+def _own_folder(suite: str) -> Path:
+    if not is_suite(Path(suite)):
+        is_builtin = suite in builtin_suites()
+        raise BadFile(
+            "the folder of a suite is needed to freeze it in its place",
+            found=f"the built-in suite {suite!r}, which stays as it is" if is_builtin else "no suite.toml there",
+            where=suite,
+            remedy="add -o FOLDER" if is_builtin else "salon bench new makes one",
+        )
+    return Path(suite)
+
+
+# -- diff -----------------------------------------------------------------------------------------------------------
 
 MOST_PROMPTS = 5
 """Prompts printed of each axis that moved; all of them are in --json."""
@@ -376,18 +380,32 @@ def diff(before: str, after: str, as_json: bool) -> None:
       salon bench diff board-june board-july
       salon bench diff suites/posters-1 posters
     """
-    found = board_diff(_side(before), _side(after))
+    board_changes = board_diff(_side(before), _side(after))
     if as_json:
-        print_json(found.model_dump(mode="json"))
+        print_json(board_changes)
         return
-    _print_suites(found)
-    for what, told in UNCHANGED_WORDS.items():
-        if names := found.named(what):
-            say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {told}: {', '.join(names)}")
-    for entry in found.entries:
-        _print_standing(entry)
+    _print_suites(board_changes)
+    for what, words in UNCHANGED_WORDS.items():
+        if names := board_changes.named(what):
+            say(f"{len(names):,} {'entry' if len(names) == 1 else 'entries'} {words}: {', '.join(names)}")
+    for entry in board_changes.entries:
+        if entry.before != entry.after and entry.before and entry.after:
+            why = f": {entry.retracted}" if entry.retracted else ""
+            say(f"{entry.entry}: {entry.before} before, {entry.after} now{why}", fg="yellow")
         if entry.what == "moved":
-            _print_moves(entry)
+            say(f"{entry.entry} moved", bold=True)
+            rows = [
+                (move.axis, _figure(move.before), _figure(move.after), _signed(move.change), _causes(move))
+                for move in entry.axes
+                if move.before != move.after or move.prompts
+            ]
+            print_table(None, ("axis", "before", "after", "change", "why"), rows, left=(0, 4))
+            for move in entry.axes:
+                for prompt in move.prompts[:MOST_PROMPTS]:
+                    words = "; ".join(reason.told for reason in prompt.reasons)
+                    say(f"  {move.axis}, {prompt.prompt}: {_signed(prompt.moved)}: {words}")
+                if len(move.prompts) > MOST_PROMPTS:
+                    say(f"  {move.axis}: and {len(move.prompts) - MOST_PROMPTS:,} more prompts (--json prints all)")
 
 
 def _side(place: str) -> BoardSide:
@@ -395,9 +413,9 @@ def _side(place: str) -> BoardSide:
     if not is_board(Path(place)):
         return BoardSide(place, _suite(place), {}, {})
     board = open_board(Path(place))
-    results = {one.name: read_result(entry_folder(board, one.name)) for one in board.entries}
-    found = {name: result for name, result in results.items() if result is not None}
-    return BoardSide(place, board.suite, {one.name: one for one in board.entries}, found)
+    results = {entry.name: read_result(entry_folder(board, entry.name)) for entry in board.entries}
+    published = {name: result for name, result in results.items() if result is not None}
+    return BoardSide(place, board.suite, {entry.name: entry for entry in board.entries}, published)
 
 
 def _suite(place: str) -> Suite:
@@ -406,36 +424,14 @@ def _suite(place: str) -> Suite:
     raise BadFile("a board or a suite is needed", found="nothing there", where=place)
 
 
-def _print_suites(found: BoardDiff) -> None:
-    one, other = (hash[:16] for hash in found.suites)
-    if one == other:
-        say(f"the same suite, {one}", bold=True)
+def _print_suites(board_changes: BoardDiff) -> None:
+    before, after = (hash[:16] for hash in board_changes.suites)
+    if before == after:
+        say(f"the same suite, {before}", bold=True)
         return
-    say(f"the suite {one} became {other}", bold=True)
-    for reason in found.suite:
+    say(f"the suite {before} became {after}", bold=True)
+    for reason in board_changes.suite:
         say(f"- {reason.cause}: {reason.told}")
-
-
-def _print_standing(entry: EntryDiff) -> None:
-    if entry.before != entry.after and entry.before and entry.after:
-        why = f": {entry.retracted}" if entry.retracted else ""
-        say(f"{entry.entry}: {entry.before} before, {entry.after} now{why}", fg="yellow")
-
-
-def _print_moves(entry: EntryDiff) -> None:
-    say(f"{entry.entry} moved", bold=True)
-    rows = [
-        (move.axis, _figure(move.before), _figure(move.after), _signed(move.change), _causes(move))
-        for move in entry.axes
-        if move.before != move.after or move.prompts
-    ]
-    print_table(None, ("axis", "before", "after", "change", "why"), rows, left=(0, 4))
-    for move in entry.axes:
-        for prompt in move.prompts[:MOST_PROMPTS]:
-            told = "; ".join(reason.told for reason in prompt.reasons)
-            say(f"  {move.axis}, {prompt.prompt}: {_signed(prompt.moved)}: {told}")
-        if len(move.prompts) > MOST_PROMPTS:
-            say(f"  {move.axis}: and {len(move.prompts) - MOST_PROMPTS:,} more prompts (--json prints all)")
 
 
 def _causes(move: AxisMove) -> str:

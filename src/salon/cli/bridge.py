@@ -1,4 +1,4 @@
-"""The commands of the bridge: plan, next, score, simulate."""
+"""`salon bridge`: score many items from few comparisons."""
 
 from __future__ import annotations
 
@@ -14,11 +14,17 @@ from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
-from salon.fuse.bridge import BridgeAccounting, BridgeQuestions, BridgeReport, next_questions, plan_bridge, score_bridge
-from salon.fuse.bridge_plan import BridgeSettings
-from salon.fuse.bridge_simulation import Rehearsal, RehearsalSettings, rehearse_bridge
+from salon.fuse import (
+    BridgeQuestions,
+    BridgeSettings,
+    RehearsalSettings,
+    next_questions,
+    plan_bridge,
+    rehearse_bridge,
+    score_bridge,
+)
 from salon.report.numbers import fixed
-from salon.store.plain_files import check_target, write_plain
+from salon.store import check_target, write_plain
 
 MOST_ITEMS = 10
 SIMULATED = "SIMULATED: nobody gave these answers."
@@ -97,13 +103,44 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
       salon bridge score study --method elo --rater judge-1
     """
     settings = settings_from(BridgeSettings, flags)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("scoring"):
-        report = score_bridge(found, settings)
+        report = score_bridge(study_data, settings)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_report(report)
+        if report.simulated:
+            say(SIMULATED)
+        for scale in report.scales:
+            rows = [row for row in report.rows if (row.criterion, row.group) == (scale.criterion, scale.group)]
+            best = sorted(rows, key=lambda row: -row.value)[:MOST_ITEMS]
+            title = (
+                f"{scale.criterion}, {scale.group}: the best {len(best)} of {scale.items:,} items, scale {report.scale}"
+            )
+            print_table(
+                title,
+                ("item", "value", "low", "high", "latent", "sd", "answers", "pool"),
+                [
+                    (row.item, *(fixed(x, 2) for x in (row.value, row.low, row.high, row.mean, row.sd)),
+                     row.calls, "yes" if row.pool else "")
+                    for row in best
+                ],
+            )  # fmt: skip
+            if scale.reliability is not None:
+                say(f"- reliability of the placed items {scale.reliability:.2f}, ties {scale.ties or 0:.0%}")
+            if scale.outlier_shift is not None:
+                say(
+                    f"- without its single lowest or highest item, scores would move by up to {scale.outlier_shift:.2f}"
+                )
+        calls = report.accounting
+        say("calls", bold=True)
+        say(f"- planned: {_calls(calls.planned_one_order)}; all pairs: {calls.exhaustive:,}")
+        say(
+            f"- made: {calls.asked:,} (pool {calls.pool_calls:,}, placements {calls.placement_calls:,}, "
+            f"without a pool item {calls.other_calls:,})"
+        )
+        say(f"- answers used: {calls.answers:,}; both bad {calls.both_bad:,}, no answer {calls.no_answer:,}")
+        print_closing(report.policies, report.signature_line, warnings=report.warnings)
 
 
 @bridge.command()
@@ -123,96 +160,54 @@ def simulate(as_json: bool, **flags: Any) -> None:
     if settings.opponents > min(settings.pool, settings.items):
         raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
     with spinner("rehearsing") as step:
-        made = rehearse_bridge(settings, progress=step)
+        rehearsal = rehearse_bridge(settings, progress=step)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(rehearsal)
     else:
-        _print_rehearsal(made)
+        say(SIMULATED)
+        say(f"- the plan: {_calls(rehearsal.planned_one_order)}; all pairs: {rehearsal.exhaustive:,}")
+        say(
+            f"- {rehearsal.opponents} opponents: SRCC with the truth {rehearsal.srcc:.3f} "
+            f"[{rehearsal.srcc_low:.3f}, {rehearsal.srcc_high:.3f}] after {rehearsal.asked:,} calls in one order"
+        )
+        if rehearsal.coverage is not None:
+            say(f"- 95% intervals hold the true score of {rehearsal.coverage:.1%} of the placed items")
+        print_table(
+            "SRCC with the truth",
+            ("opponents", "calls", "random", "adaptive"),
+            [(str(p.opponents), p.calls, f"{p.random:.3f}", f"{p.adaptive:.3f}") for p in rehearsal.curve],
+            left=(),
+        )
+        if rehearsal.adaptive_opponents is None:
+            say("- adaptive opponents do not reach the SRCC of all random ones")
+        else:
+            say(
+                f"- adaptive opponents reach the SRCC of all random ones with {rehearsal.adaptive_opponents:.1f}: "
+                f"{rehearsal.placement_share:.0%} of the placement calls, {rehearsal.total_share:.0%} of all calls"
+            )
+        say(rehearsal.signature_line, dim=True)
 
 
 def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
     settings = settings_from(BridgeSettings, flags)
     check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("choosing pairs"):
-        made: tuple[pa.Table, BridgeQuestions] = make(found, settings)
-    table, questions = made
+        result: tuple[pa.Table, BridgeQuestions] = make(study_data, settings)
+    table, questions = result
     write_plain(table, output, overwrite=overwrite)
     if as_json:
         print_json({"file": str(output), **questions.model_dump(mode="json")})
     else:
-        _print_questions(questions, output)
-
-
-def _print_questions(made: BridgeQuestions, output: Path) -> None:
-    if made.stage == "done":
-        say("nothing is left to ask; next: salon bridge score")
-    else:
-        about = "the pool" if made.stage == "pool" else f"{made.waiting:,} items outside the pool"
-        say(f"{made.pairs:,} pairs to ask now, about {about}; written to {output}")
-    say(f"- calls made so far: {made.asked:,}")
-    say(f"- the whole plan: {_calls(made.planned_one_order)}")
-    say(made.signature_line, dim=True)
+        if questions.stage == "done":
+            say("nothing is left to ask; next: salon bridge score")
+        else:
+            about = "the pool" if questions.stage == "pool" else f"{questions.waiting:,} items outside the pool"
+            say(f"{questions.pairs:,} pairs to ask now, about {about}; written to {output}")
+        say(f"- calls made so far: {questions.asked:,}")
+        say(f"- the whole plan: {_calls(questions.planned_one_order)}")
+        say(questions.signature_line, dim=True)
 
 
 def _calls(one_order: int) -> str:
     return f"{one_order:,} calls in one order, {2 * one_order:,} in both"
-
-
-def _print_report(report: BridgeReport) -> None:
-    if report.simulated:
-        say(SIMULATED)
-    for scale in report.scales:
-        rows = [row for row in report.rows if (row.criterion, row.group) == (scale.criterion, scale.group)]
-        best = sorted(rows, key=lambda row: -row.value)[:MOST_ITEMS]
-        title = f"{scale.criterion}, {scale.group}: the best {len(best)} of {scale.items:,} items, scale {report.scale}"
-        print_table(
-            title,
-            ("item", "value", "low", "high", "latent", "sd", "answers", "pool"),
-            [
-                (row.item, *(fixed(x, 2) for x in (row.value, row.low, row.high, row.mean, row.sd)),
-                 f"{row.calls:,}", "yes" if row.pool else "")
-                for row in best
-            ],
-        )  # fmt: skip
-        if scale.reliability is not None:
-            say(f"- reliability of the placed items {scale.reliability:.2f}, ties {scale.ties or 0:.0%}")
-        if scale.outlier_shift is not None:
-            say(f"- without its single lowest or highest item, scores would move by up to {scale.outlier_shift:.2f}")
-    _print_accounting(report.accounting)
-    print_closing(report.policies, report.signature_line, warnings=report.warnings)
-
-
-def _print_accounting(calls: BridgeAccounting) -> None:
-    say("calls", bold=True)
-    say(f"- planned: {_calls(calls.planned_one_order)}; all pairs: {calls.exhaustive:,}")
-    say(
-        f"- made: {calls.asked:,} (pool {calls.pool_calls:,}, placements {calls.placement_calls:,}, "
-        f"without a pool item {calls.other_calls:,})"
-    )
-    say(f"- answers used: {calls.answers:,}; both bad {calls.both_bad:,}, no answer {calls.no_answer:,}")
-
-
-def _print_rehearsal(made: Rehearsal) -> None:
-    say(SIMULATED)
-    say(f"- the plan: {_calls(made.planned_one_order)}; all pairs: {made.exhaustive:,}")
-    say(
-        f"- {made.opponents} opponents: SRCC with the truth {made.srcc:.3f} [{made.srcc_low:.3f}, {made.srcc_high:.3f}]"
-        f" after {made.asked:,} calls in one order"
-    )
-    if made.coverage is not None:
-        say(f"- 95% intervals hold the true score of {made.coverage:.1%} of the placed items")
-    print_table(
-        "SRCC with the truth",
-        ("opponents", "calls", "random", "adaptive"),
-        [(str(p.opponents), f"{p.calls:,}", f"{p.random:.3f}", f"{p.adaptive:.3f}") for p in made.curve],
-        left=(),
-    )
-    if made.adaptive_opponents is None:
-        say("- adaptive opponents do not reach the SRCC of all random ones")
-    else:
-        say(
-            f"- adaptive opponents reach the SRCC of all random ones with {made.adaptive_opponents:.1f}: "
-            f"{made.placement_share:.0%} of the placement calls, {made.total_share:.0%} of all calls"
-        )
-    say(made.signature_line, dim=True)

@@ -1,4 +1,4 @@
-"""The commands of the check stage: check, null, anchor, plan, plan budget."""
+"""`salon check`, `null`, `anchor`, `plan` and `plan budget`: is there signal, and how large must a study be?"""
 
 from __future__ import annotations
 
@@ -10,28 +10,29 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from salon.check.anchor import AnchorReport
-from salon.check.anchor import anchor as make_anchor
-from salon.check.anchor_draws import AnchorSettings
-from salon.check.check import check_study
-from salon.check.plan import (
+from salon.check import (
+    AnchorFigures,
+    AnchorReport,
+    AnchorSettings,
+    CheckSettings,
     PlanReport,
     PlanSettings,
     SimulatedBudgetSettings,
     ThinSettings,
+    anchor as make_anchor,
+    check_page,
+    check_study,
+    plan as make_plan,
     simulated_budget,
     thin_study,
 )
-from salon.check.plan import plan as make_plan
-from salon.check.report import check_page
-from salon.check.results import AnchorFigures, CheckSettings
 from salon.cli.check_report import print_anchor, print_budget, print_check, print_null, print_plan, print_thinning
 from salon.cli.console import html_option, json_option, print_json, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
-from salon.stats.nulls import check_shape
-from salon.store.nulls import null_for
+from salon.stats import check_shape
+from salon.store import null_for
 from salon.study import Signature
 
 
@@ -75,14 +76,14 @@ def check(
       salon check study --gate            exit code 1 unless raters agree on every criterion
     """
     settings = settings_from(CheckSettings, flags)
-    found = read_study_argument(study)
-    known = [found.criterion(id).id for id in criteria]
-    shown = [_anchor(path) for path in anchors]
+    study_data = read_study_argument(study)
+    criterion_ids = [study_data.criterion(id).id for id in criteria]
+    anchor_figures = [_anchor(path) for path in anchors]
     with spinner("checking") as step:
-        report = check_study(found, settings, criteria=known, anchors=shown, progress=step)
+        report = check_study(study_data, settings, criteria=criterion_ids, anchors=anchor_figures, progress=step)
     write_page(lambda: check_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_check(report, html)
     if gate and not (report.criteria and all(criterion.agree == "yes" for criterion in report.criteria)):
@@ -151,7 +152,7 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
     for warning in report.warnings:
         say(f"warning: {warning}", fg="yellow", err=True)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_anchor(report)
 
@@ -176,7 +177,7 @@ def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
     with spinner("planning") as step:
         report: PlanReport = make_plan(settings, null_for, progress=step)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_plan(report)
 
@@ -204,19 +205,24 @@ def budget(
       salon plan budget study
       salon plan budget study --fraction 0.25 --fraction 0.5 --repeats 50 --json
     """
-    given = flags_on_command_line(ctx)
+    on_command_line = flags_on_command_line(ctx)
     if study is None:
-        _refuse(given & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
+        _refuse(on_command_line & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
         with spinner("simulating comparisons"):
             simulated = simulated_budget(settings_from(SimulatedBudgetSettings, flags), seed)
-        return print_json(simulated.model_dump(mode="json")) if as_json else print_budget(simulated)
-    _refuse(given & {*SimulatedBudgetSettings.model_fields}, "these flags are for a simulated budget, without STUDY")
-    found = read_study_argument(study)
-    known = [found.criterion(id).id for id in criteria]
+        return print_json(simulated) if as_json else print_budget(simulated)
+    _refuse(
+        on_command_line & {*SimulatedBudgetSettings.model_fields},
+        "these flags are for a simulated budget, without STUDY",
+    )
+    study_data = read_study_argument(study)
+    criterion_ids = [study_data.criterion(id).id for id in criteria]
     with spinner("thinning") as step:
-        report = thin_study(found, settings_from(ThinSettings, flags), criteria=known, seed=seed, progress=step)
+        report = thin_study(
+            study_data, settings_from(ThinSettings, flags), criteria=criterion_ids, seed=seed, progress=step
+        )
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         print_thinning(report)
 
@@ -226,10 +232,10 @@ def flags_on_command_line(ctx: click.Context) -> set[str]:
     return {name for name in ctx.params if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
 
 
-def _refuse(given: set[str], needed: str) -> None:
-    if given:
-        found = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
-        raise BadValue(needed, found=found, remedy="leave them out, or see --help")
+def _refuse(names: set[str], needed: str) -> None:
+    if names:
+        flags = ", ".join("--" + name.replace("_", "-") for name in sorted(names))
+        raise BadValue(needed, found=flags, remedy="leave them out, or see --help")
 
 
 def _anchor(path: Path) -> AnchorFigures:

@@ -1,4 +1,4 @@
-"""The check stage's results as terminal tables."""
+"""Terminal tables of `salon check`, `null`, `anchor`, `plan` and `plan budget`."""
 
 from __future__ import annotations
 
@@ -7,13 +7,24 @@ from pathlib import Path
 
 import click
 
-from salon.check.anchor import AnchorReport
-from salon.check.check import FLAGS_NOT_RANKED, unranked_flags
-from salon.check.plan import LEAST_ITEMS, BudgetReport, PlanReport, ThinReport, ThinRow
-from salon.check.results import STATISTICS, CeilingFigures, CheckReport, CriterionFigures, Interval
-from salon.cli.console import count, print_table, say
-from salon.report.numbers import MISSING, estimate, exact, fixed, p_value, range_with_interval, with_interval
-from salon.stats.nulls import Null
+from salon.check import (
+    FLAGS_NOT_RANKED,
+    LEAST_ITEMS,
+    STATISTICS,
+    AnchorReport,
+    BudgetReport,
+    CeilingFigures,
+    CheckReport,
+    CriterionFigures,
+    Interval,
+    PlanReport,
+    ThinReport,
+    unranked_flags,
+)
+from salon.cli.console import Cell, count, print_table, say
+from salon.report import MISSING, estimate, exact, p_value, range_with_interval, with_interval
+from salon.report.numbers import fixed
+from salon.stats import Null
 
 COLORS = {"yes": "green", "no": "red", "cannot tell": "yellow"}
 TASTES = {"one taste": "as one taste", "camps": "as camps", "cannot tell": "as one taste or as camps: cannot tell"}
@@ -42,37 +53,6 @@ def print_check(report: CheckReport, html: Path | None) -> None:
         )
         say(f"  {criterion.sentence}")
     click.echo()
-    _print_statistics(report)
-    _print_tests(report)
-    _print_ceilings(report)
-    _print_flags(report)
-    _print_protocols(report)
-    _print_raters(report)
-    for policy, names in _policies(report).items():
-        say(f"policy: {policy}{_criteria_suffix(names, report)}")
-    say(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
-    say(report.signature_line, dim=True)
-    if html is not None:
-        say(f"report: {html}")
-
-
-def _answer(criterion: CriterionFigures) -> str:
-    if criterion.taste is None:
-        return criterion.agree
-    taste = "they oppose each other" if criterion.agree == "no" else TASTES[criterion.taste]
-    return f"{criterion.agree}{';' if criterion.taste == 'cannot tell' else ','} {taste}"
-
-
-def _policies(report: CheckReport) -> dict[str, list[str]]:
-    """Each policy once, with the criteria it was applied to."""
-    found: dict[str, list[str]] = {}
-    for criterion in report.criteria:
-        for policy in criterion.policies:
-            found.setdefault(policy, []).append(criterion.name)
-    return found
-
-
-def _print_statistics(report: CheckReport) -> None:
     rows = [_statistics_row(criterion) for criterion in report.criteria]
     print_table(
         "Agreement", ("criterion", "prompts", *(str(field.title) for field in STATISTICS.values()), "alpha"), rows
@@ -81,58 +61,7 @@ def _print_statistics(report: CheckReport) -> None:
     for row in sorted(nulls):
         say(f"random raters: {row}", dim=True)
     click.echo()
-
-
-def _statistics_row(criterion: CriterionFigures) -> tuple[str, ...]:
-    stats = criterion.statistics
-    values = {name: _with_ends(getattr(stats, name), stats.intervals.get(name)) for name in STATISTICS}
-    if stats.mean_tau is None:
-        values["mean_tau"] = "votes " + with_interval(criterion.pair_agreement, None)
-    return (criterion.name, f"{criterion.prompts:,}", *values.values(), with_interval(criterion.alpha, None))
-
-
-def _null_row(criterion: CriterionFigures) -> str:
-    null, shapes = criterion.null, criterion.shapes
-    assert null is not None
-    shape = ", ".join(f"({one.items} items, {one.raters} raters)" for one in shapes)
-    figures = (f"{field.title} {fixed(getattr(null, name, None))}" for name, field in STATISTICS.items())
-    return f"{', '.join(figures)}; {null.method} at {shape}"
-
-
-def _with_ends(value: float | None, interval: Interval | None) -> str:
-    low, high = (None, None) if interval is None else (interval.low, interval.high)
-    return estimate(value, low, high)
-
-
-def _print_tests(report: CheckReport) -> None:
-    rows: list[tuple[str, ...]] = []
-    said: dict[str, list[str]] = {}
-    for criterion in report.criteria:
-        for test in criterion.tests:
-            if test.p is None:
-                said.setdefault(f"{test.name} not tested: {test.refused}", []).append(criterion.name)
-                continue
-            naive = "" if test.p_naive is None else p_value(test.p_naive)
-            rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive))
-            said.setdefault(f"{test.name}: {test.law}", []).append(criterion.name)
-    if rows:
-        columns = ("criterion", "test", "p", "p (Holm)", "p (naive: wrong law)")
-        print_table("Tests of random raters", columns, rows, left=(0, 1))
-    for what, names in said.items():
-        say(what + _criteria_suffix(names, report), dim=True)
-    if {"T", "p_max"} <= {row[1] for row in rows}:
-        say("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
-    click.echo()
-
-
-def _criteria_suffix(names: list[str], report: CheckReport) -> str:
-    """Which criteria a remark is about, unless it is about all, or about so many that the HTML tells it better."""
-    if len(names) == len(report.criteria):
-        return ""
-    return f" [{', '.join(names)}]" if len(names) <= 4 else f" [{len(names)} criteria]"
-
-
-def _print_ceilings(report: CheckReport) -> None:
+    _print_tests(report)
     rows = []
     for criterion in report.criteria:
         ceilings = criterion.ceilings
@@ -148,15 +77,84 @@ def _print_ceilings(report: CheckReport) -> None:
             "interval. The panel (TASTE's LOO) and the cap are no bounds.",
             dim=True,
         )
-        if (one := report.together) is not None:
-            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in one.pooled.buckets.items())
+        if (together := report.together) is not None:
+            splits = ", ".join(f"{name} {share.value:.1%}" for name, share in together.pooled.buckets.items())
             say(
-                f"Over {one.criteria} criteria the mean panel is {fixed(one.mean_panel)}, from "
-                f"{fixed(one.lowest_panel)} ({one.lowest}) to {fixed(one.highest_panel)} ({one.highest}); "
-                f"{one.pooled.pairs:,} pairs split {splits}.",
+                f"Over {together.criteria} criteria the mean panel is {fixed(together.mean_panel)}, from "
+                f"{fixed(together.lowest_panel)} ({together.lowest}) to {fixed(together.highest_panel)} "
+                f"({together.highest}); {together.pooled.pairs:,} pairs split {splits}.",
                 dim=True,
             )
         click.echo()
+    _print_flags(report)
+    _print_protocols(report)
+    _print_raters(report)
+    criteria_by_policy: dict[str, list[str]] = {}
+    for criterion in report.criteria:
+        for policy in criterion.policies:
+            criteria_by_policy.setdefault(policy, []).append(criterion.name)
+    for policy, names in criteria_by_policy.items():
+        say(f"policy: {policy}{_criteria_suffix(names, report)}")
+    say(f"intervals: {report.level:.0%}, prompts drawn again; computed in {report.seconds:.1f} s", dim=True)
+    say(report.signature_line, dim=True)
+    if html is not None:
+        say(f"report: {html}")
+
+
+def _answer(criterion: CriterionFigures) -> str:
+    if criterion.taste is None:
+        return criterion.agree
+    taste = "they oppose each other" if criterion.agree == "no" else TASTES[criterion.taste]
+    return f"{criterion.agree}{';' if criterion.taste == 'cannot tell' else ','} {taste}"
+
+
+def _statistics_row(criterion: CriterionFigures) -> tuple[Cell, ...]:
+    stats = criterion.statistics
+    values = {name: _with_ends(getattr(stats, name), stats.intervals.get(name)) for name in STATISTICS}
+    if stats.mean_tau is None:
+        values["mean_tau"] = "votes " + with_interval(criterion.pair_agreement, None)
+    return (criterion.name, criterion.prompts, *values.values(), with_interval(criterion.alpha, None))
+
+
+def _null_row(criterion: CriterionFigures) -> str:
+    null, shapes = criterion.null, criterion.shapes
+    assert null is not None
+    shape = ", ".join(f"({panel_shape.items} items, {panel_shape.raters} raters)" for panel_shape in shapes)
+    figures = (f"{field.title} {fixed(getattr(null, name, None))}" for name, field in STATISTICS.items())
+    return f"{', '.join(figures)}; {null.method} at {shape}"
+
+
+def _with_ends(value: float | None, interval: Interval | None) -> str:
+    low, high = (None, None) if interval is None else (interval.low, interval.high)
+    return estimate(value, low, high)
+
+
+def _print_tests(report: CheckReport) -> None:
+    rows: list[tuple[Cell, ...]] = []
+    criteria_by_remark: dict[str, list[str]] = {}
+    for criterion in report.criteria:
+        for test in criterion.tests:
+            if test.p is None:
+                criteria_by_remark.setdefault(f"{test.name} not tested: {test.refused}", []).append(criterion.name)
+                continue
+            naive = "" if test.p_naive is None else p_value(test.p_naive)
+            rows.append((criterion.name, test.name, p_value(test.p), p_value(test.p_holm), naive))
+            criteria_by_remark.setdefault(f"{test.name}: {test.law}", []).append(criterion.name)
+    if rows:
+        columns = ("criterion", "test", "p", "p (Holm)", "p (naive: wrong law)")
+        print_table("Tests of random raters", columns, rows, left=(0, 1))
+    for what, names in criteria_by_remark.items():
+        say(what + _criteria_suffix(names, report), dim=True)
+    if {"T", "p_max"} <= {row[1] for row in rows}:
+        say("T is a function of the p_max histogram: the two are not independent evidence.", dim=True)
+    click.echo()
+
+
+def _criteria_suffix(names: list[str], report: CheckReport) -> str:
+    """Which criteria a remark is about, unless it is about all, or about so many that the HTML tells it better."""
+    if len(names) == len(report.criteria):
+        return ""
+    return f" [{', '.join(names)}]" if len(names) <= 4 else f" [{len(names)} criteria]"
 
 
 def _ceiling(ceilings: CeilingFigures, name: str) -> str:
@@ -172,8 +170,8 @@ def _print_flags(report: CheckReport) -> None:
         (
             flag.name,
             flag.cohort or MISSING,
-            f"{flag.items:,}",
-            f"{flag.answers:,}",
+            flag.items,
+            flag.answers,
             ", ".join(f"{label} {share.value:.0%}" for label, share in zip(flag.labels, flag.shares)),
             with_interval(flag.alpha, None),
         )
@@ -211,7 +209,7 @@ def _print_raters(report: CheckReport) -> None:
     flagged = [row for row in report.raters if row.flags]
     if flagged:
         rows = [
-            (row.rater, f"{row.judgments:,}", with_interval(row.mean_tau, None), "; ".join(row.flags))
+            (row.rater, row.judgments, with_interval(row.mean_tau, None), "; ".join(row.flags))
             for row in flagged[:MOST_RATERS]
         ]
         print_table("Raters to look at", ("rater", "judgments", "tau to the rest", "why"), rows, left=(0, 3))
@@ -232,13 +230,13 @@ def print_null(law: Null, signature: str) -> None:
         ("variance of T", _fraction(law, law.var_T), fixed(float(law.var_T), 6)),
     ]
     print_table(None, ("", "exact", "value"), rows)
-    shown = list(law.t_pmf.items())
-    cut = shown if len(shown) <= 40 else shown[:40]
+    probabilities = list(law.t_pmf.items())
+    cut = probabilities if len(probabilities) <= 40 else probabilities[:40]
     values = [(exact(T), fixed(float(T), 4), _fraction(law, p), f"{float(p):.6g}") for T, p in cut]
     click.echo()
-    print_table(f"Law of T ({len(shown)} values)", ("T", "value", "probability", "value"), values, left=())
-    if len(cut) < len(shown):
-        say(f"... {len(shown) - len(cut)} more; --json prints all")
+    print_table(f"Law of T ({len(probabilities)} values)", ("T", "value", "probability", "value"), values, left=())
+    if len(cut) < len(probabilities):
+        say(f"... {len(probabilities) - len(cut)} more; --json prints all")
     weights = " + ".join(f"{float(w):.4f} chi2(1)" for w in law.pmax_weights)
     say(f"\np_max chi-square follows {weights}")
     say(signature, dim=True)
@@ -281,32 +279,30 @@ def print_plan(report: PlanReport) -> None:
         f"{report.model} raters with mean tau {report.mean_tau:.3f} (parameter {report.parameter:.4g})",
         bold=True,
     )
-    rows: list[tuple[str, ...]]
-    rows = [(one.test, with_interval(one.alone, None), with_interval(one.holm, None)) for one in report.power]
+    rows: list[tuple[Cell, ...]]
+    rows = [(row.test, with_interval(row.alone, None), with_interval(row.holm, None)) for row in report.power]
     print_table("Chance that each test rejects random raters", ("test", "alone", "after Holm"), rows)
-    for one in report.power:
-        if one.alone is None:
-            say(f"{one.test} cannot be made with this design: {_NEEDS[one.test]}", dim=True)
+    for row in report.power:
+        if row.alone is None:
+            say(f"{row.test} cannot be made with this design: {_NEEDS[row.test]}", dim=True)
     say(f"at least one of them, after Holm: {with_interval(report.any_test, None)}\n")
     rows = [
         (
-            f"{one.target:.0%}",
-            one.of,
-            f"{one.value:,}" if one.value is not None else "not reached",
-            f"{one.searched[0]:,} to {one.searched[1]:,}",
+            f"{row.target:.0%}",
+            row.of,
+            f"{row.value:,}" if row.value is not None else "not reached",
+            f"{row.searched[0]:,} to {row.searched[1]:,}",
         )
-        for one in report.smallest
+        for row in report.smallest
     ]
     print_table("Smallest design for the T test, after Holm", ("power", "of", "needed", "searched"), rows, left=(0, 1))
-    rows = [(f"{n:,}", with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
+    rows = [(n, with_interval(power, None)) for n, power in zip(report.curve.prompts, report.curve.power)]
     click.echo()
     print_table("Power of the T test by number of prompts, after Holm", ("prompts", "power"), rows, left=())
     say(report.signature_line, dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# Comparison budgets on the terminal.
-# --------------------------------------------------------------------------------------------------
+# -- plan budget ----------------------------------------------------------------------------------------------------
 
 THINNED_COLUMNS = (
     "kept",
@@ -331,8 +327,8 @@ def print_budget(report: BudgetReport) -> None:
     table = [
         (
             f"{row.fraction:.0%}",
-            f"{row.pairs:,}",
-            f"{row.judgments:,}",
+            row.pairs,
+            row.judgments,
             with_interval(row.to_full, None),
             with_interval(row.to_truth, None),
             f"{row.diameter:.1f}",
@@ -345,8 +341,8 @@ def print_budget(report: BudgetReport) -> None:
     if (enough := report.smallest) is None:
         say("no fraction below the full design reaches the target")
     else:
-        kept = with_interval(enough.to_full, None)
-        say(f"enough: {enough.pairs:,} pairs ({enough.fraction:.1%}), SRCC to the full design {kept}")
+        srcc = with_interval(enough.to_full, None)
+        say(f"enough: {enough.pairs:,} pairs ({enough.fraction:.1%}), SRCC to the full design {srcc}")
     say(report.signature_line, dim=True)
 
 
@@ -355,27 +351,25 @@ def print_thinning(report: ThinReport) -> None:
     say(f"{report.study}: {len(report.groups)} groups of compared items, means over them", bold=True)
     if report.simulated:
         say("warning: simulated study: no person gave these answers", fg="yellow")
-    print_table(
-        "Scores from fewer pairs against those of all", THINNED_COLUMNS, list(map(_thinned_row, report.rows)), left=()
-    )
+    rows = [
+        (
+            f"{row.fraction:.0%}",
+            f"{row.of_all:.0%}",
+            f"{row.pairs:,.0f}",
+            f"{row.judgments:,.0f}",
+            with_interval(row.elo_srcc, None),
+            with_interval(row.elo_plcc, None),
+            fixed(row.lowest),
+            with_interval(row.bradley_terry_srcc, None),
+            with_interval(row.bradley_terry_plcc, None),
+            f"{row.connected:.0%}",
+            None if row.diameter is None else f"{row.diameter:.1f}",
+            fixed(row.mean_path, 4),
+        )
+        for row in report.rows
+    ]
+    print_table("Scores from fewer pairs against those of all", THINNED_COLUMNS, rows, left=())
     say("intervals: 95%, over random choices of the pairs; at 100% Elo lacks what its own shuffles change", dim=True)
     if report.left_out:
         say(f"left out: {report.left_out} groups of fewer than {LEAST_ITEMS} items", dim=True)
     say(report.signature_line, dim=True)
-
-
-def _thinned_row(row: ThinRow) -> tuple[str, ...]:
-    return (
-        f"{row.fraction:.0%}",
-        f"{row.of_all:.0%}",
-        f"{row.pairs:,.0f}",
-        f"{row.judgments:,.0f}",
-        with_interval(row.elo_srcc, None),
-        with_interval(row.elo_plcc, None),
-        fixed(row.lowest),
-        with_interval(row.bradley_terry_srcc, None),
-        with_interval(row.bradley_terry_plcc, None),
-        f"{row.connected:.0%}",
-        "–" if row.diameter is None else f"{row.diameter:.1f}",
-        fixed(row.mean_path, 4),
-    )

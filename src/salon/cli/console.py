@@ -1,14 +1,13 @@
-"""How results look on a terminal: aligned tables for people, JSON for machines, progress on stderr."""
+"""Output of commands: tables for people, JSON for machines, progress on stderr."""
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import click
 from rich.console import Console
@@ -24,6 +23,10 @@ from rich.progress import (
 )
 from rich.table import Table
 
+if TYPE_CHECKING:
+    from salon.stats import Estimate
+
+Cell: TypeAlias = "str | float | Estimate | None"
 UNBOUNDED = 10_000
 _TERMINAL_CONTROLS = re.compile(r"[\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
 """Control characters and turns of the reading direction that JSON leaves as they are."""
@@ -38,8 +41,10 @@ class _PagePath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where the page could not be written after."""
-        path = super().convert(value, param, ctx)
-        importlib.import_module("salon.report.page").page_target(path)
+        from salon.report import page_target
+
+        path = Path(str(super().convert(value, param, ctx)))
+        page_target(path)
         return path
 
 
@@ -48,7 +53,9 @@ class _FigureFolderPath(click.Path):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """The path; BadFile where figures could not be written after."""
-        return importlib.import_module("salon.bench.figures").figures_target(super().convert(value, param, ctx))
+        from salon.bench import figures_target
+
+        return figures_target(Path(str(super().convert(value, param, ctx))))
 
 
 figures_option = click.option(
@@ -72,7 +79,9 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
     if html is not None:
         page.write(html)
     if figures is not None:
-        say(importlib.import_module("salon.bench.figures").write_figures(page.sections, figures).words, err=True)
+        from salon.bench import write_figures
+
+        say(write_figures(page.sections, figures).words, err=True)
 
 
 def result_console() -> Console:
@@ -82,15 +91,26 @@ def result_console() -> Console:
 
 
 def print_json(record: Any) -> None:
-    """One JSON object; NaN and infinity are never written. Marks that a terminal would obey are written as escapes."""
+    """Print one JSON object, from a result or a mapping.
+
+    NaN and infinity are never written. Characters that a terminal would obey are written as escapes.
+    """
+    if hasattr(record, "model_dump"):
+        record = record.model_dump(mode="json")
     text = json.dumps(record, ensure_ascii=False, indent=2, allow_nan=False)
     click.echo(_TERMINAL_CONTROLS.sub(lambda mark: f"\\u{ord(mark[0]):04x}", text))
 
 
 def print_table(
-    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[str]], *, left: Sequence[int] = (0,)
+    title: str | None, columns: Sequence[str], rows: Sequence[Sequence[Cell]], *, left: Sequence[int] = (0,)
 ) -> None:
-    """A table whose first column (or those in `left`) stands left and numbers stand right."""
+    """Print a table whose first column (or those in `left`) is aligned left, the others right.
+
+    A cell is text, a count, an estimate (written with its interval) or None (written as a dash).
+    """
+    from salon.report import cell_text
+
+    text_rows = [[cell_text(cell) for cell in row] for row in rows]
     if title:
         say(title, bold=True)
     table = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
@@ -99,11 +119,11 @@ def print_table(
         table.add_column(
             _plain(name), justify="left" if number in left else "right", header_style="dim", no_wrap=not last
         )
-    for row in rows:
-        table.add_row(*(_plain(cell) for cell in row))
+    for row in text_rows:
+        table.add_row(*map(_plain, row))
     console = result_console()
     if len(columns) - 1 in left:  # a last column of words may wrap inside its own column
-        table.columns[-1].min_width = min(_LEAST_WORDS_WIDTH, max((len(row[-1]) for row in rows), default=0))
+        table.columns[-1].min_width = min(_LEAST_WORDS_WIDTH, max((len(row[-1]) for row in text_rows), default=0))
         needed = Console(width=UNBOUNDED).measure(table).minimum
     else:
         needed = Console(width=UNBOUNDED).measure(table).maximum
@@ -111,9 +131,9 @@ def print_table(
     console.print(table)
 
 
-def count(n: int, one: str, many: str = "") -> str:
+def count(n: int, singular: str, plural: str = "") -> str:
     """`1 prompt`, `2 prompts`."""
-    return f"{n:,} {one if n == 1 else many or one + 's'}"
+    return f"{n:,} {singular if n == 1 else plural or singular + 's'}"
 
 
 def say(text: str, **style: Any) -> None:
@@ -147,7 +167,7 @@ def _plain(cell: str) -> str:
 class ProgressCallback(Protocol):
     """Hears how many are done and how many there are, what else is known, and what is being done where that changes."""
 
-    def __call__(self, done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+    def __call__(self, completed: int, total: int | None, note: str = "", doing: str | None = None) -> None:
         """Show it."""
 
 
@@ -167,12 +187,12 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCallbac
     with _live_progress(*columns, quiet=quiet) as bar:
         task, now = bar.add_task(printable(label), total=None, told=""), label
 
-        def tell(done: int, wanted: int | None, told: str = "", doing: str | None = None) -> None:
+        def tell(completed: int, total: int | None, note: str = "", doing: str | None = None) -> None:
             nonlocal now
             if doing is not None and doing != now:  # another count: its time begins anew
                 now = doing
                 bar.reset(task, description=printable(doing))
-            bar.update(task, completed=done, total=wanted, told=printable(told))
+            bar.update(task, completed=completed, total=total, told=printable(note))
 
         yield tell
 
@@ -181,7 +201,7 @@ def progress_bar(label: str, *, quiet: bool = False) -> Iterator[ProgressCallbac
 def staged_progress_bar(label: str, *, quiet: bool = False) -> Iterator[Callable[[str, int, int], None]]:
     """The same for work of several kinds: hears what is being done, how much of it is done, and of how much."""
     with progress_bar(label, quiet=quiet) as tell:
-        yield lambda doing, done, wanted: tell(done, wanted, doing=doing)
+        yield lambda doing, completed, total: tell(completed, total, doing=doing)
 
 
 @contextmanager

@@ -1,14 +1,12 @@
-"""The demo: posters drawn, judged, checked, fused, learned from and ranked, from one command and without a network.
+"""The demo: all eight stages from one command, offline. Run it with `python -m salon.cli.demo FOLDER`.
 
-Four houses draw the same briefs; simulated designers answer in a studio, and rank the posters: do they share a taste,
-and which house does what best? Simulated judges are asked about the same pairs: what is their word worth? Simulated
-experts compare and rate the same paintings: which score has each? A model learns what the designers prefer, and a
-leaderboard is measured with it. Last, the model and a reader of words pick the best of several new drawings.
+Four built-in generators draw the same briefs. Simulated designers answer in a studio and rank the posters. Simulated
+judges answer about the same pairs. Simulated experts compare and rate the same paintings. A model learns what the
+designers prefer, and a leaderboard is measured with it. Last, the model and OCR pick the best of several new drawings.
 """
 
 from __future__ import annotations
 
-import importlib
 import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
@@ -18,30 +16,24 @@ from typing import TYPE_CHECKING
 
 import click
 
-from salon.check.check import check_study
-from salon.check.report import check_page
-from salon.check.results import CheckReport
+from salon.check import CheckReport, check_page, check_study
 from salon.cli.demo_board import DemoBoard, make_board
-from salon.collect.simulate.designers import designers_study
-from salon.collect.simulate.studies import ppaint_like_study
+from salon.collect import designers_study, ppaint_like_study
 from salon.errors import BadFile, MissingExtra
-from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import JudgeReport
-from salon.fuse.fuse import fuse_study
-from salon.fuse.report import fuse_page
-from salon.fuse.results import FuseReport, FuseSettings
-from salon.generate.gallery import write_gallery
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateReport, GenerateSettings
-from salon.generate.run import generate_items
-from salon.judge.protocol import JudgeSettings
-from salon.judge.run import judge_study
-from salon.judge.simulation import SimulatedVlm, panel_truth
-from salon.report.numbers import estimate, with_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
-from salon.store.plain_files import write_plain
+from salon.evaluate import Evaluation, page_with_pictures, report_judges
+from salon.fuse import FuseReport, FuseSettings, fuse_page, fuse_study
+from salon.generate import (
+    GenerateReport,
+    GenerateSettings,
+    generate_items,
+    house_generator,
+    read_prompts,
+    write_gallery,
+)
+from salon.judge import JudgeSettings, SimulatedVlm, judge_study, panel_truth
+from salon.report import estimate, with_interval
+from salon.stats import Estimate
+from salon.store import open_study, save_study, write_plain
 from salon.study import Prompt, Study
 
 if TYPE_CHECKING:
@@ -70,15 +62,15 @@ FILES = {
 
 
 def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
-    """The prompts drawn by four houses, with their gallery: `folder`/posters and `folder`/gallery.html."""
+    """The prompts drawn by four built-in generators, with their gallery: `folder`/posters and `folder`/gallery.html."""
     houses = [house_generator(name) for name in HOUSES]
-    made = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
+    report = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
-    return made
+    return report
 
 
 def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
-    """Simulated designers rank the posters in `folder`/posters; checked and fused by house, with pages and JSON."""
+    """Simulated designers rank the posters in `folder`/posters; checked and fused by generator, with pages and JSON."""
     study = designers_study(folder / "posters")
     save_study(study, folder / "posters", overwrite=True)
     fused = fuse_study(study, FuseSettings(by="generator"))
@@ -87,7 +79,7 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
     return _check_and_write(study, folder / "check.html"), fused
 
 
-def ask_judges(folder: Path) -> JudgeReport:
+def ask_judges(folder: Path) -> Evaluation:
     """Two simulated judges on the pairs that the designers ranked; what the report finds of what was planted."""
     study, posters = open_study(folder / "posters"), folder / "posters"
     for seed, (name, rates) in enumerate(JUDGES.items()):  # of one seed they would make the same mistakes
@@ -95,7 +87,7 @@ def ask_judges(folder: Path) -> JudgeReport:
         judge_study(study, posters, judge, JudgeSettings(), looks=False)
     report = report_judges(study, posters, check=False)
     (folder / "judges.json").write_text(report.model_dump_json(indent=2), encoding="utf-8")
-    report_page(report, study, posters).write(folder / "judges.html")
+    page_with_pictures(report, study, posters).write(folder / "judges.html")
     return report
 
 
@@ -124,8 +116,8 @@ def run(folder: Path) -> None:
     prompts = read_prompts("briefs")[::EVERY]
     words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
     click.echo(words, nl=False)
-    drawn = draw_posters(folder, prompts)
-    click.echo(f"{drawn.made + drawn.reused} posters")
+    report = draw_posters(folder, prompts)
+    click.echo(f"{report.made + report.reused} posters")
     with ProcessPoolExecutor(1, get_context("spawn")) as beside:  # the experts need nothing of what comes before them
         _print_stages(folder, beside.submit(fuse_paintings, folder))
     _print_question("Open:")
@@ -142,7 +134,13 @@ def _print_stages(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]
     _print_question("Five designers rank the posters. Do they share a taste? ...")
     _print_posters(*judge_posters(folder))
     _print_question("Two judges are asked about the same pairs, in both orders. What is their word worth? ...")
-    _print_judges(ask_judges(folder))
+    report = ask_judges(folder)
+    for judge in report.judges:
+        pooled, planted = judge.pooled, JUDGES[judge.name]
+        click.echo(
+            f"  {judge.name:<10} accuracy {_share(pooled.accuracy)}, "
+            f"follows the position {_share(pooled.position_bias)} (planted {planted['position_bias']:.0%})"
+        )
     _print_question("Experts compare and rate the same paintings. Which score has each? ...")
     _print_paintings(*paintings.result())
     _print_question("A model learns what the designers prefer, and a board is measured with it. Who leads? ...")
@@ -159,37 +157,30 @@ def _print_question(question: str) -> None:
 def _print_studio(folder: Path) -> None:
     """What was collected; or what is not installed."""
     try:
-        studio = importlib.import_module("salon.cli.demo_studio")  # a database, for who has one
+        from salon.cli import demo_studio as studio  # a database, for who has one
     except ImportError:
         click.echo(f"  no studio: {MissingExtra('serve').remedy}")
         return
-    found = studio.collect_answers(folder)
-    click.echo(f"  {found.answers} answers, each saved before the next; {_share(found.right)} name the better poster")
+    answers = studio.collect_answers(folder)
+    click.echo(
+        f"  {answers.answers} answers, each saved before the next; {_share(answers.right)} name the better poster"
+    )
     click.echo(f"  be one of them: salon serve {folder / 'studio'}")
 
 
 def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
     for criterion in checked.criteria:
         rows = [row for row in fused.scores if row.criterion == criterion.criterion]
-        if rows:  # flags have no order of houses
+        if rows:  # flags do not rank generators
             best = min(rows, key=lambda row: row.rank)
             click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
-
-
-def _print_judges(report: JudgeReport) -> None:
-    for judge in report.judges:
-        found, planted = judge.pooled, JUDGES[judge.judge]
-        click.echo(
-            f"  {judge.judge:<10} accuracy {_share(found.accuracy)}, "
-            f"follows the position {_share(found.position_bias)} (planted {planted['position_bias']:.0%})"
-        )
 
 
 def _share(figure: Estimate | None) -> str:
     if figure is None:
         return "not known"
-    known = figure.low is not None and figure.high is not None
-    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if known else "")
+    has_interval = figure.low is not None and figure.high is not None
+    return f"{figure.value:.0%}" + (f" [{figure.low:.0%}, {figure.high:.0%}]" if has_interval else "")
 
 
 def _print_paintings(checked: CheckReport, fused: FuseReport) -> None:
@@ -222,34 +213,38 @@ def _print_board(folder: Path) -> None:
 def _print_picks(folder: Path) -> None:
     """True quality of the picks; or what is not installed."""
     try:
-        found = importlib.import_module("salon.cli.demo_board").pick_best(folder)
+        from salon.cli.demo_board import pick_best
+
+        picks = pick_best(folder)
     except (MissingExtra, BadFile) as error:
         click.echo(f"  no picks: {error.needed} ({error.remedy})")
         return
     click.echo(
-        f"  true quality of {found.prompts} picks {found.picks:.2f}, of all drawn {found.everything:.2f}: "
-        f"gain {with_interval(found.gain, 2)}; {_misspelling_words(found)}"
+        f"  true quality of {picks.prompts} picks {picks.picks:.2f}, of all drawn {picks.everything:.2f}: "
+        f"gain {with_interval(picks.gain, 2)}; {_misspelling_words(picks)}"
     )
 
 
-def _misspelling_words(found: DemoPicks) -> str:
+def _misspelling_words(picks: DemoPicks) -> str:
     """How many picks are misspelled; where some are, why."""
-    counts = f"misspelled {found.misspelled} of {found.prompts}, of all {found.drawn_misspelled} of {found.drawn}"
-    if found.unread:
+    counts = (
+        f"misspelled {picks.misspelled} of {picks.prompts}, of all {picks.candidates_misspelled} of {picks.candidates}"
+    )
+    if picks.unread:
         return f"{counts}: nothing was read"
-    return counts + (": looks count too" if found.misspelled else "")
+    return counts + (": looks count too" if picks.misspelled else "")
 
 
 def board_lines(board: DemoBoard) -> list[str]:
     """A small table, best entry first, and a line on EPS."""
-    results = {one.entry: one for one in board.results}
+    results = {result.entry: result for result in board.results}
     rows: list[tuple[str, ...]] = [("entry", "Capability", "EPS", "Overall", "rank")]
     for place in board.standings.places:
-        one = results[place.entry]
-        axes = (one.capability, *one.eps.values(), one.overall)
-        told = [with_interval(axis.figure, 1) if axis else "" for axis in axes]
+        result = results[place.entry]
+        axes = (result.capability, *result.eps.values(), result.overall)
+        cells = [with_interval(axis.figure, 1) if axis else "" for axis in axes]
         ranks = f"{place.low}-{place.high}" if place.low < place.high else f"{place.rank}"
-        rows.append((place.entry, *(told + [""] * 3)[:3], ranks))
+        rows.append((place.entry, *(cells + [""] * 3)[:3], ranks))
     widths = [max(map(len, column)) for column in zip(*rows)]
     lines = ["  ".join(cell.ljust(width) for cell, width in zip(row, widths)).rstrip() for row in rows]
     if board.missing:
@@ -259,20 +254,11 @@ def board_lines(board: DemoBoard) -> list[str]:
 
 def _validation_words(board: DemoBoard) -> str:
     """How often the model is right on validation pairs, and how often one more designer would be."""
-    found = board.validation
-    if found is None:
+    figures = board.validation
+    if figures is None:
         return "not known"
-    return _share(found.accuracy) + (f", a designer {_share(found.ceiling)}" if found.ceiling else "")
+    return _share(figures.accuracy) + (f", a designer {_share(figures.ceiling)}" if figures.ceiling else "")
 
-
-# --------------------------------------------------------------------------------------------------
-# `python -m salon.cli.demo FOLDER`.
-# --------------------------------------------------------------------------------------------------
 
 if __name__ == "__main__":  # a process that it starts must not start it again
     run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))
-
-
-# --------------------------------------------------------------------------------------------------
-# The demo: all eight stages from one command.
-# --------------------------------------------------------------------------------------------------

@@ -1,59 +1,64 @@
-"""The last part of the demo: a model learns what its designers prefer, and a leaderboard is measured with it.
+"""The demo's leaderboard and its best-of-six picks, both made with a model that learns from the demo's designers.
 
 Six entries draw some briefs of the built-in suite `posters`, none of which the model saw. Pixels answer the points of
-Capability. The entries themselves are the field whose median logits become the frozen reference of EPS.
+Capability. The median logits of the entries become the frozen reference of EPS.
 
-The four houses fail each in its own way, so from their posters alone a model learns houses and not flaws: a poster
-without any, and the same one faded, are both new to it. So the same designers also rank, beside the four, a house
-without flaws and one to which every flaw happens (`LESSONS`), and the model learns from all six.
+Each of the four generators fails in its own way. A model that sees only their posters learns to tell generators apart,
+not flaws. So the designers also rank posters of a generator without flaws and of one with every flaw (`LESSONS`), and
+the model learns from all six.
+
+The model does not read: a misspelled headline looks as good as a correct one. So picks also count the share of words
+that OCR can read. Both scores are in standard deviations over posters that designers judged.
 """
 
 from __future__ import annotations
 
-import importlib
 import shutil
-from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 from statistics import fmean
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from salon.bench.board import entry_folder, is_board, open_board, read_result
-from salon.bench.entry import EntryResult
-from salon.bench.entry_files import read_logits
-from salon.bench.judging import JudgeTerms, open_judges, read_roles
-from salon.bench.reference import field_reference, with_reference
-from salon.bench.result import Standings, standings
-from salon.bench.run import run_suite
-from salon.bench.site import build_site
-from salon.bench.suite import CAPABILITY, OVERALL, Suite
-from salon.bench.suite_folder import open_suite, with_hashes
-from salon.collect.simulate.designers import designers_study, read_layout
+from salon.bench import (
+    CAPABILITY,
+    OVERALL,
+    EntryResult,
+    JudgeTerms,
+    Standings,
+    Suite,
+    build_site,
+    entry_folder,
+    field_reference,
+    is_board,
+    open_board,
+    open_judges,
+    open_suite,
+    read_logits,
+    read_result,
+    read_roles,
+    run_suite,
+    standings,
+    with_hashes,
+    with_reference,
+)
+from salon.collect import designers_study, read_layout
 from salon.errors import MissingExtra, NotIdentified, TooFew
-from salon.generate.houses import house_generator
-from salon.generate.prompts import read_prompts
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import make_generators
-from salon.generate.run import generate_items
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.render.quality import true_quality
-from salon.select.best_of import BEST_FOLDER, BestSettings, draw_and_pick, write_best
-from salon.select.scores import reference_from_scores, study_scores
-from salon.select.weights import ScoreReference
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
+from salon.generate import GenerateSettings, generate_items, house_generator, make_generators, read_prompts
+from salon.judge import ScoreSettings, make_scorer
+from salon.render import true_quality
+from salon.select import BEST_FOLDER, BestSettings, draw_and_pick, reference_from_scores, study_scores, write_best
+from salon.stats import Estimate, mean_interval
+from salon.store import open_study, save_study
 from salon.study import Scorer
-from salon.train.settings import HeadSettings
+from salon.train import HeadSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.validation import HeadFigures
+    from salon.evaluate import HeadFigures
 
 ENTRIES = ("atelier", "carnival", "ledger", "mirage", "proof", "proof+low-contrast@0.7")
-"""Four houses with flaws of their own, one without, and that one with a planted flaw."""
+"""Four built-in generators with flaws of their own, one without, and that one with a planted flaw."""
 LESSONS = ("proof", "apprentice")
-"""Who draws the posters that the model learns from, beside the four houses."""
+"""Who draws the posters that the model learns from, beside the four generators."""
 EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"
@@ -81,9 +86,18 @@ def make_board(folder: Path) -> DemoBoard:
     try:
         scorer, validation = train_scorer(folder)
     except MissingExtra as error:
-        return _without_eps(suite, folder, f"{error.needed} ({error.remedy})")
+        why = f"{error.needed} ({error.remedy})"
+        _remove_other_suite(folder / "board", suite)
+        _run_entries(suite, folder / "board", None)
+        return replace(_publish_site(folder, CAPABILITY, None), missing=why)
     _remove_other_suite(folder / "field", suite)
-    _remove_other_model(folder / "field", str(scorer.signature))
+    place = folder / "field"
+    signature = str(scorer.signature)
+    if is_board(place):
+        board = open_board(place)
+        logits = [read_logits(entry_folder(board, entry.name)) for entry in board.entries]
+        if any(set(table.column("scorer").to_pylist()) - {signature} for table in logits):
+            shutil.rmtree(place)
     _run_entries(suite, folder / "field", scorer)
     field = open_board(folder / "field")
     frozen = with_reference(suite, field_reference(field, NOTE))
@@ -96,8 +110,8 @@ def demo_suite() -> Suite:
     """Some prompts of the suite `posters`, as a suite of their own."""
     whole = open_suite("posters")
     prompts = whole.prompts[::EVERY]
-    asked = {one.prompt.id for one in prompts}
-    tags = {one.tag for one in prompts}
+    prompt_ids = {suite_prompt.prompt.id for suite_prompt in prompts}
+    tags = {suite_prompt.tag for suite_prompt in prompts}
     return with_hashes(
         replace(
             whole,
@@ -106,7 +120,7 @@ def demo_suite() -> Suite:
             ),
             tags=tuple(tag for tag in whole.tags if tag.id in tags),
             prompts=prompts,
-            points=tuple(point for point in whole.points if point.prompt in asked),
+            points=tuple(point for point in whole.points if point.prompt in prompt_ids),
         )
     )
 
@@ -125,8 +139,9 @@ def draw_lessons(folder: Path, size: str | None = None) -> Path:
 
 def train_scorer(folder: Path, size: str | None = None) -> tuple[Scorer, HeadFigures]:
     """A scorer that learned from the designers' rankings; and how often it is right where it was not trained."""
-    training: Any = importlib.import_module("salon.train.train_heads")
-    trained: Any = importlib.import_module("salon.judge.trained_model")
+    from salon.judge import trained_model as trained
+    from salon.train import train_heads as training
+
     lessons = draw_lessons(folder, size)
     report = training.train_study(
         open_study(lessons), lessons, HEADS, folder / "model", criteria=[CRITERION], overwrite=True
@@ -135,54 +150,28 @@ def train_scorer(folder: Path, size: str | None = None) -> tuple[Scorer, HeadFig
 
 
 def _run_entries(suite: Suite, board: Path, scorer: Scorer | None) -> None:
-    generators = make_generators(ENTRIES, [one.prompt for one in suite.prompts])
+    generators = make_generators(ENTRIES, [suite_prompt.prompt for suite_prompt in suite.prompts])
     with open_judges(read_roles([], suite), JudgeTerms(), board) as judges:
         run_suite(suite, board, generators, judges, {"eps": scorer} if scorer else {}, licence=LICENCE)
-
-
-def _remove_other_model(place: Path, signature: str) -> None:
-    """Remove the field of an earlier demo whose model was another: its scores are no longer this demo's."""
-    if is_board(place):
-        board = open_board(place)
-        logits = [read_logits(entry_folder(board, entry.name)) for entry in board.entries]
-        if any(set(table.column("scorer").to_pylist()) - {signature} for table in logits):
-            shutil.rmtree(place)
 
 
 def _remove_other_suite(place: Path, suite: Suite) -> None:
     """Remove the board of an earlier demo that had other prompts or another reference."""
     if is_board(place):
-        found = open_board(place).suite
-        if found.card.name == suite.card.name and found.hash != suite.hash:
+        old_suite = open_board(place).suite
+        if old_suite.card.name == suite.card.name and old_suite.hash != suite.hash:
             shutil.rmtree(place)
-
-
-def _without_eps(suite: Suite, folder: Path, why: str) -> DemoBoard:
-    _remove_other_suite(folder / "board", suite)
-    _run_entries(suite, folder / "board", None)
-    return replace(_publish_site(folder, CAPABILITY, None), missing=why)
 
 
 def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> DemoBoard:
     board = open_board(folder / "board")
     build_site(board, folder / "board-site")
-    results = [read_result(entry_folder(board, name)) for name in _names(board.entries)]
-    found = tuple(result for result in results if result is not None)
-    return DemoBoard(found, standings(found, axis), validation)
+    results = [read_result(entry_folder(board, name)) for name in [entry.name for entry in board.entries]]
+    entry_results = tuple(result for result in results if result is not None)
+    return DemoBoard(entry_results, standings(entry_results, axis), validation)
 
 
-def _names(entries: Sequence[Any]) -> list[str]:
-    return [entry.name for entry in entries]
-
-
-# --------------------------------------------------------------------------------------------------
-# The demo's last part: the best of several drawings of new briefs is picked. What are the picks truly worth?
-#
-# The model looks at a poster and does not read it: to it a misspelled headline is as good as a clean one. So the share
-# of
-# the words that OCR can read counts as much. Both are measured in standard deviations over posters that designers
-# judged.
-# --------------------------------------------------------------------------------------------------
+# -- picks ----------------------------------------------------------------------------------------------------------
 
 HOUSE = "apprentice"
 """A little of everything goes wrong with its work, so there is something to choose."""
@@ -214,9 +203,9 @@ class DemoPicks:
     """Of the truly best of each."""
     misspelled: int
     """Picks with a misspelling."""
-    drawn_misspelled: int
+    candidates_misspelled: int
     """Drawings with one."""
-    drawn: int
+    candidates: int
     unread: str = ""
     """Why nothing was read, where the picks are by look alone."""
 
@@ -229,21 +218,25 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
     scorers = [f"model:{folder / 'model'}@{CRITERION}", READER]
     unread, wish = "", BestSettings()
     try:
-        wish = BestSettings(reference=_judged_reference(folder / "lessons", scorers))
+        lessons = folder / "lessons"
+        everyone = [make_scorer(name) for name in scorers]  # a model that is missing is said before posters that are
+        table = study_scores(open_study(lessons), lessons, (), ScoreSettings(limit=REFERENCE_ITEMS), scorers=everyone)
+        judged_reference = reference_from_scores(table, f"{REFERENCE_ITEMS} posters that the designers judged")
+        wish = BestSettings(reference=judged_reference)
     except (MissingExtra, TooFew, NotIdentified) as error:
         unread, scorers = error.needed, scorers[:1]
     notes = [PICK_NOTE, *([f"picked by look alone, so a misspelled headline may win: {unread}"] if unread else [])]
     report = draw_and_pick(prompts, [house_generator(HOUSE)], drawing, place, scorers, wish, notes=notes)
     write_best(report, place / BEST_FOLDER, place)
     items = {item.id: item for item in open_study(place).nouns("items")}
-    layouts = {id: read_layout(place, items[id]) for one in report.picks for id in (item.item for item in one.items)}
+    layouts = {id: read_layout(place, items[id]) for row in report.picks for id in (item.item for item in row.items)}
     defects = {id: layout.defects for id, layout in layouts.items() if layout is not None}
     worth = {id: fmean(true_quality(some)[criterion] for criterion in QUALITY_CRITERIA) for id, some in defects.items()}
     wrong = {id for id, some in defects.items() if any(defect.kind == "misspelling" for defect in some)}
     of_prompt: dict[str | None, list[float]] = {}
     for id, value in worth.items():
         of_prompt.setdefault(items[id].prompt, []).append(value)
-    picks = [one.pick.chosen for one in report.picks if one.pick is not None and one.pick.chosen is not None]
+    picks = [row.pick.chosen for row in report.picks if row.pick is not None and row.pick.chosen is not None]
     return DemoPicks(
         prompts=len(picks),
         of=CANDIDATES,
@@ -252,14 +245,7 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
         gain=mean_interval([worth[id] - fmean(of_prompt[items[id].prompt]) for id in picks]),
         best=fmean(max(values) for values in of_prompt.values()),
         misspelled=len(wrong & set(picks)),
-        drawn_misspelled=len(wrong),
-        drawn=len(worth),
+        candidates_misspelled=len(wrong),
+        candidates=len(worth),
         unread=unread,
     )
-
-
-def _judged_reference(lessons: Path, scorers: list[str]) -> ScoreReference:
-    """Mean and sd of each scorer over some posters that the designers judged."""
-    everyone = [make_scorer(name) for name in scorers]  # a model that is missing is said before posters that are
-    table = study_scores(open_study(lessons), lessons, (), ScoreSettings(limit=REFERENCE_ITEMS), scorers=everyone)
-    return reference_from_scores(table, f"{REFERENCE_ITEMS} posters that the designers judged")

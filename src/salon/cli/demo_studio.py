@@ -1,7 +1,7 @@
-"""The demo's studio: some of its posters, and simulated designers who answer there question by question.
+"""The demo's studio: some of its posters, and simulated designers who answer question by question.
 
-They come in by their links and answer what the studio asks, as people do in the browser; only their clocks are made up.
-Each sees the true quality of a poster through noise. The studio stays, for `salon serve` to open.
+They enter by their links and answer what the studio asks, as people do in the browser; only their clocks are simulated.
+Each sees the true quality of a poster through noise. `salon serve` can open the studio afterwards.
 """
 
 from __future__ import annotations
@@ -13,15 +13,10 @@ from statistics import fmean
 
 import numpy as np
 
-from salon.collect.questions import Given
-from salon.collect.simulate.designers import read_layout
-from salon.collect.studio.rater_side import ShownTask
-from salon.collect.studio.setup import open_studio
-from salon.collect.studio.studio import Studio
-from salon.render.quality import true_quality
-from salon.stats.intervals import score_interval
-from salon.stats.result import Estimate
-from salon.store.folder import open_study, save_study
+from salon.collect import Given, ShownTask, Studio, open_studio, read_layout
+from salon.render import true_quality
+from salon.stats import Estimate, score_interval
+from salon.store import open_study, save_study
 from salon.study import Study
 
 NOTE = "SIMULATED: made for a demonstration; no person gave the answers that it begins with."
@@ -52,8 +47,8 @@ def collect_answers(folder: Path) -> DemoAnswers:
     with open_studio(place) as studio:
         cohort = studio.settings.cohorts[0].id
         invited = studio.invite(cohort, DESIGNERS)
-        for number, one in enumerate(invited):
-            _answer_all(studio, one.rater, worth, np.random.default_rng([2026, number]))
+        for number, invitation in enumerate(invited):
+            _answer_all(studio, invitation.rater, worth, np.random.default_rng([2026, number]))
         rows = studio.database.read_study().table("comparisons").to_pylist()
         prompts = {item.id: item.prompt for item in studio.items.values()}
     right: dict[str | None, list[bool]] = {}
@@ -61,7 +56,7 @@ def collect_answers(folder: Path) -> DemoAnswers:
         better = worth[row["a"]] - worth[row["b"]]
         if better:
             right.setdefault(prompts[row["a"]], []).append((better > 0) == (row["outcome"] == "a"))
-    return DemoAnswers(len(rows), DESIGNERS, score_interval([fmean(told) for told in right.values()]))
+    return DemoAnswers(len(rows), DESIGNERS, score_interval([fmean(outcomes) for outcomes in right.values()]))
 
 
 def _some_posters(source: Path, place: Path) -> dict[str, float]:
@@ -86,5 +81,5 @@ def _answer_all(studio: Studio, rater: str, worth: dict[str, float], rng: np.ran
     while isinstance(task := studio.next(rater, now=now), ShownTask):
         now += round(1000 * (task.prompt_left + task.wait + LOOK_SECONDS))
         left, right = (worth[item] + rng.normal(0, NOISE) for item in task.shown.order)
-        said = dict.fromkeys(task.shown.question.criteria, "left" if left > right else "right")
-        studio.submit(rater, task.id, Given(answers=said), key=f"{rater}-{task.id}", now=now)
+        answers = dict.fromkeys(task.shown.question.criteria, "left" if left > right else "right")
+        studio.submit(rater, task.id, Given(answers=answers), key=f"{rater}-{task.id}", now=now)

@@ -1,8 +1,7 @@
-"""The command that makes labels of a VLM's own answers."""
+"""`salon distill label`, `train`, `ablate` and `evaluate`: from comparisons by a VLM to a one-pass scorer."""
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Sequence
 from pathlib import Path
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import (
+    Cell,
     html_option,
     json_option,
     print_closing,
@@ -26,26 +26,28 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
 from salon.errors import BadValue
-from salon.evaluate.pseudo_scores import LabelCard, PseudoScores, read_pseudo_scores
-from salon.evaluate.score_page import (
+from salon.evaluate import (
     KINDS,
+    LabelCard,
+    PseudoScores,
+    ScoreEvaluationSettings,
     ScorePaperTable,
     TableKind,
     paper_table,
+    read_pseudo_scores,
     table_latex,
     table_markdown,
     table_records,
 )
-from salon.evaluate.score_results import ScoreEvaluationSettings
-from salon.judge.model_scorers import RaterSettings
-from salon.judge.registry import JudgeSpec, check_budget, open_judge
-from salon.judge.run import VlmWithNotes
-from salon.report.numbers import MISSING, fixed, with_interval
-from salon.store.atomic_files import whole_file
-from salon.store.folder import local_path
-from salon.store.plain_files import TABLE_ENDINGS, check_target, write_plain
-from salon.train.ablation_results import FACTOR_WORDS, AblateSettings
-from salon.train.distill_label import (
+from salon.judge import JudgeSpec, RaterSettings, VlmWithNotes, check_budget, open_judge
+from salon.report import MISSING, with_interval
+from salon.report.numbers import fixed
+from salon.store import TABLE_ENDINGS, check_target, local_path, whole_file, write_plain
+from salon.train import (
+    FACTOR_WORDS,
+    AblateSettings,
+    DistillLabelSettings,
+    DistillSettings,
     LabelForecast,
     LabelPlan,
     check_labels_target,
@@ -54,14 +56,10 @@ from salon.train.distill_label import (
     plan_labels,
     write_labels,
 )
-from salon.train.distill_label_settings import DistillLabelSettings
-from salon.train.distill_label_sources import CallTally
-from salon.train.distill_settings import DistillSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.score_results import ScoreAgreement, ScoreEvaluation, ScorePart, TargetFigures
-    from salon.train.ablation_results import AblateReport
-    from salon.train.distill_study import DistillReport
+    from salon.evaluate import Evaluation
+    from salon.train import AblateReport, DistillReport
 
 
 @click.command(cls=SectionedCommand)
@@ -87,28 +85,46 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
       salon distill label study -o single --source pointwise --max-calls 30725 --model qwen
       salon distill label study -o labels --simulated accuracy=0.8,bias=0.1            try it out, without a model
     """
-    named, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
-    found = read_study_argument(local_path(study))
+    judge_choice, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
+    study_data = read_study_argument(local_path(study))
     with spinner("looking at pictures") as step:
-        plan = plan_labels(found, study, named, settings, step)
-    with open_judge(named, found, study) as vlm:
+        plan = plan_labels(study_data, study, judge_choice, settings, step)
+    with open_judge(judge_choice, study_data, study) as vlm:
         check_labels_target(plan, vlm, output, overwrite=overwrite)
-        priced = dry_run or named.budget is not None
+        priced = dry_run or judge_choice.budget is not None
         cast = forecast_labels(plan, vlm) if priced else LabelForecast(plan.budget.calls, 0, None)
-        warning = check_budget(named.budget, cast.cost_at_most, cast.calls - cast.stored)
+        warning = check_budget(judge_choice.budget, cast.cost_at_most, cast.calls - cast.stored)
         if dry_run:
             _print_forecast(plan, cast, vlm.name, warning, as_json)
             return
         say(f"{vlm.name}: {_calls_sum(plan)}", err=True)
-        for told in [*([warning] if warning else []), *drift_warnings(plan, vlm, named.canaries)]:
-            say(f"note: {told}", fg="yellow", err=True)
+        for message in [*([warning] if warning else []), *drift_warnings(plan, vlm, judge_choice.canaries)]:
+            say(f"note: {message}", fg="yellow", err=True)
         with progress_bar("asking", quiet=as_json) as watch:
             card, tally = write_labels(plan, vlm, output, watch, overwrite=overwrite)
         notes = vlm.notes() if isinstance(vlm, VlmWithNotes) else []
     if as_json:
         print_json(card.model_dump(mode="json") | {"folder": str(output), "stored": tally.stored, "notes": notes})
     else:
-        _print_labels(card, tally, read_pseudo_scores(output), output, notes)
+        scores = read_pseudo_scores(output)
+        if card.simulated:
+            say("SIMULATED: no model gave these answers.")
+        say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
+        if card.source == "majority":
+            assert scores.pairs is not None  # majority labels are pairs
+            say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
+        else:
+            label_rows = _label_rows(card, scores)
+            print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), label_rows)
+        say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
+        if card.unread:
+            say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
+        for warning in card.warnings:
+            say(f"warning: {warning}", fg="yellow", err=True)
+        for note in (*card.policies, *notes):
+            say(f"- {note}", dim=True)
+        say(f"wrote {output}")
+        say(card.signature, dim=True)
     if card.calls_failed:
         click.get_current_context().exit(1)
 
@@ -121,15 +137,15 @@ def _calls_sum(plan: LabelPlan) -> str:
 def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: str | None, as_json: bool) -> None:
     if as_json:
         cost = None if cast.cost_at_most is None else float(cast.cost_at_most)
-        told = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
-        told |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
-        print_json(told)
+        record = {"dry_run": True, "judge": name, "source": plan.settings.source, "items": len(plan.items)}
+        record |= {"calls": cast.calls, "stored": cast.stored, "cost_at_most": cost, "sum": plan.budget.words()}
+        print_json(record)
         return
     say(f"{name} would be asked about {len(plan.items):,} items", bold=True)
     priced = "not known: give a price list with --prices"
-    rows = [
+    rows: list[tuple[Cell, ...]] = [
         ("calls", _calls_sum(plan)),
-        ("answered already", f"{cast.stored:,}"),
+        ("answered already", cast.stored),
         ("cost", priced if cast.cost_at_most is None else f"at most {cast.cost_at_most:.4f}"),
     ]
     print_table(None, ("", ""), rows, left=(0, 1))
@@ -137,45 +153,23 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
         say(f"note: {warning}", fg="yellow")
 
 
-def _print_labels(card: LabelCard, tally: CallTally, scores: PseudoScores, output: Path, notes: list[str]) -> None:
-    if card.simulated:
-        say("SIMULATED: no model gave these answers.")
-    say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
-    if card.source == "majority":
-        assert scores.pairs is not None  # majority labels are pairs
-        say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
-    else:
-        print_table(None, ("criterion", "items", "mean", "spread", "median sd", "ties"), _label_rows(card, scores))
-    say(f"- {card.calls_made:,} calls ({card.calls_planned:,} planned), {tally.stored:,} from the store")
-    if card.unread:
-        say("- not read: " + ", ".join(f"{id} {count:,}" for id, count in card.unread.items()))
-    for warning in card.warnings:
-        say(f"warning: {warning}", fg="yellow", err=True)
-    for note in (*card.policies, *notes):
-        say(f"- {note}", dim=True)
-    say(f"wrote {output}")
-    say(card.signature, dim=True)
-
-
-def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[str, ...]]:
-    rows: list[tuple[str, ...]] = []
+def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[Cell, ...]]:
+    rows: list[tuple[Cell, ...]] = []
     for number, id in enumerate(scores.criteria):
-        known = [value for value in scores.values[:, number] if value == value]
+        values = [value for value in scores.values[:, number] if value == value]
         errors = sorted(error for error in scores.sd[:, number] if error == error)
-        mean = sum(known) / len(known) if known else None
+        mean = sum(values) / len(values) if values else None
         spread = None
-        if mean is not None and len(known) > 1:
-            spread = (sum((value - mean) ** 2 for value in known) / (len(known) - 1)) ** 0.5
+        if mean is not None and len(values) > 1:
+            spread = (sum((value - mean) ** 2 for value in values) / (len(values) - 1)) ** 0.5
         middle = errors[len(errors) // 2] if errors else None
         ties = card.ties.get(id)
-        told = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
-        rows.append((id, f"{len(known):,}", *told))
+        cells = (fixed(mean, 2), fixed(spread, 2), fixed(middle, 2), MISSING if ties is None else f"{ties:.0%}")
+        rows.append((id, len(values), *cells))
     return rows
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that trains a VLM into a one-pass scorer.
-# --------------------------------------------------------------------------------------------------
+# -- train ----------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -228,7 +222,8 @@ def train(
         show_plan("distill", vlm, settings, flags, as_json=as_json)
         return
     study, labels, output = require(study, "STUDY"), require(labels, "--labels"), require(output, "--output")
-    training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+    from salon.train import distillation as training  # torch and TRL come with it
+
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.distill_study(
             study, labels, vlm, output, settings, criteria=criteria, apart=apart, resume=resume,
@@ -254,9 +249,10 @@ def _print_training(report: DistillReport, study: Path) -> None:
         f"one-pass scorer from {report.backbone}, {report.learn}, labels by {report.labels}: step {report.best_step} "
         f"of {report.steps} kept"
     )
-    validation = importlib.import_module("salon.train.distill_validation")  # statistics, not for --help
-    shown = validation.shown_looks(report.looks, report.best_step)
-    rows = [validation.look_cells(look, report.best_step) for look in shown]
+    from salon.train import distill_validation as validation  # statistics, not for --help
+
+    looks = validation.shown_looks(report.looks, report.best_step)
+    rows = [validation.look_cells(look, report.best_step) for look in looks]
     if rows:
         title = "validation against the labels, by which it was chosen (it leans upwards)"
         columns = validation.LOOK_COLUMNS
@@ -277,9 +273,7 @@ def _print_training(report: DistillReport, study: Path) -> None:
     say(f"next: salon score {study} --model {report.model}", dim=True)
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill ablate: which settings of a distillation matter, by a grid of small ones.
-# --------------------------------------------------------------------------------------------------
+# -- ablate ---------------------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -315,12 +309,13 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --pool 20 --opponents 5 --opponents 10
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
-    settings, named = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
-    flow = importlib.import_module("salon.train.ablation")
+    settings, judge_choice = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
+    from salon.train import ablation as flow
+
     fixed = flow.Ablation(
         study=study,
         vlm=vlm,
-        named=named,
+        named=judge_choice,
         test=test,
         against=against,
         labels=_parse_settings(labels),
@@ -328,52 +323,48 @@ def ablate(
     )
     with spinner("ablating") as step:
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
-    write_page(lambda: importlib.import_module("salon.train.ablation").ablation_page(report), html, figures)
+    from salon.train import ablation_page
+
+    write_page(lambda: ablation_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_ablation(report, html)
+        if report.simulated:
+            say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
+        rows = [
+            (
+                FACTOR_WORDS.get(row.factor, row.factor),
+                row.value,
+                row.srcc,
+                row.difference,
+                row.plcc,
+                row.mae,
+                with_interval(row.spread, 2),
+                row.calls,
+                f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
+            )
+            for row in report.rows
+        ]
+        heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
+        print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
+        print_closing(report.policies, report.signature_line, html=html)
 
 
 def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
     """NAME=VALUE; a value that reads as JSON is that, else a word."""
-    made = {}
+    settings = {}
     for pair in pairs:
         name, mark, value = pair.partition("=")
         if not mark or not name:
             raise BadValue("a setting is NAME=VALUE", found=repr(pair), remedy="for instance --set steps=100")
         try:
-            made[name.replace("-", "_")] = json.loads(value)
+            settings[name.replace("-", "_")] = json.loads(value)
         except ValueError:
-            made[name.replace("-", "_")] = value
-    return made
+            settings[name.replace("-", "_")] = value
+    return settings
 
 
-def _print_ablation(report: AblateReport, html: Path | None) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
-    rows = [
-        (
-            FACTOR_WORDS.get(row.factor, row.factor),
-            row.value,
-            with_interval(row.srcc),
-            with_interval(row.difference),
-            with_interval(row.plcc),
-            with_interval(row.mae),
-            with_interval(row.spread, 2),
-            f"{row.calls:,}",
-            f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
-        )
-        for row in report.rows
-    ]
-    heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
-    print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
-    print_closing(report.policies, report.signature_line, html=html)
-
-
-# --------------------------------------------------------------------------------------------------
-# salon distill evaluate: predicted scores against fused scores, ratings or pseudo-scores.
-# --------------------------------------------------------------------------------------------------
+# -- evaluate -------------------------------------------------------------------------------------------------------
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
 _TEXTS = {".md": table_markdown, ".tex": table_latex}
@@ -453,52 +444,47 @@ def evaluate(
     """
     settings = settings_from(ScoreEvaluationSettings, flags)
     if output is not None:
-        _check_output(output, table, overwrite=overwrite)
-    flow = importlib.import_module("salon.evaluate.scorers")
+        if table is None:
+            raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
+        check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
+    from salon.evaluate import scorers as flow
+
     rater = settings_from(RaterSettings, flags)
-    asked = flow.Asked(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
+    request = flow.ScoreQuestion(scorers, models, checkpoints, validation, against, labels, criteria, rater=rater)
     with spinner("evaluating") as step:
-        report: ScoreEvaluation = flow.evaluate_scores(
-            study, asked, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
+        report: Evaluation = flow.evaluate_scores(
+            study, request, settings, device=device, progress=step, on_forecast=forecast_printer(dry_run)
         )
-    write_page(
-        lambda: importlib.import_module("salon.evaluate.score_page").score_evaluation_page(report),
-        html,
-        figures,
-    )
+    from salon.evaluate import evaluation_page
+
+    write_page(lambda: evaluation_page(report), html, figures)
     if table is not None and output is not None:
         _write_table(paper_table(report, table), output, overwrite=overwrite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     elif table is not None:
         print_paper_table(report, paper_table(report, table))
         print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
     else:
-        print_scores(report, html)
+        from salon.cli.evaluation import print_evaluation
+
+        print_evaluation(report, html)
 
 
-def print_paper_table(report: ScoreEvaluation, table: ScorePaperTable) -> None:
+def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:
     """One table in the shape of the paper's, groups of rows under their headings."""
     if report.leaking:
         say("LEAK: a model was trained on a test picture", fg="red", bold=True)
     if report.simulated:
         say("SIMULATED: nobody gave these answers.", fg="yellow")
-    heads, rows, target = table.heads(), [], ""
+    heads, rows = table.heads(), []
     for block in table.blocks:
-        if block.target != target:
+        if block.opens_target:
             rows.append([f"Against {block.target}", *[""] * (len(heads) - 1)])
-            target = block.target
         rows.append([f"  {block.heading}", *[""] * (len(heads) - 1)])
         rows += [[f"    {cell}" if place == 0 else cell for place, cell in enumerate(table.cells(row))]
                  for row in block.rows]  # fmt: skip
     print_table(table.title, heads, rows, left=(0, 1) if table.has_labels else (0,))
-
-
-def _check_output(output: Path, table: TableKind | None, *, overwrite: bool) -> None:
-    """Everything that can be wrong with the file is found before anything is asked."""
-    if table is None:
-        raise BadValue("-o writes one table", found="no --table", remedy="--table category, scale or criterion")
-    check_target(output, overwrite=overwrite, endings=(*TABLE_ENDINGS, *_TEXTS))
 
 
 def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:
@@ -507,73 +493,3 @@ def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> No
         return
     with whole_file(output, overwrite=overwrite) as file:
         file.write(_TEXTS[output.suffix](table).encode())
-
-
-def print_scores(report: ScoreEvaluation, html: Path | None = None) -> None:
-    """Tables for a terminal: figures, scale, categories, criteria, differences, cost, policies."""
-    if report.leaking:
-        say("LEAK: a model was trained on a test picture", fg="red", bold=True)
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.", fg="yellow")
-    if report.choice is not None:
-        rows = [(one.name, with_interval(one.srcc), "chosen" if one.name == report.choice.chosen else "")
-                for one in report.choice.candidates]  # fmt: skip
-        title = f"Chosen on {report.choice.items:,} validation items by {report.choice.target}"
-        print_table(title, ("checkpoint", "SRCC", ""), rows, left=(0, 2))
-        say("")
-    for target in report.targets:
-        _print_target(target)
-    costs = [(one.name, MISSING if one.label_calls is None else f"{one.label_calls:,}", f"{one.passes:,g}",
-              f"{one.total:,}", one.note) for one in report.cost]  # fmt: skip
-    print_table("Cost", ("", "label calls, once", "passes an item", "passes here", ""), costs, left=(0, 4))
-    print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
-
-
-def _print_target(target: TargetFigures) -> None:
-    columns = ("scorer", "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-    rows = [(one.name, *_figures(one.overall)) for one in target.scorers]
-    level = target.rater_level
-    if level is not None:
-        rows.append(
-            ("one rater against the others", with_interval(level.srcc), with_interval(level.plcc), "", "", "", "")
-        )
-    print_table(f"Against {target.name}: {target.items:,} items", columns, rows)
-    scales = [
-        (
-            one.name,
-            with_interval(one.overall.mean, 2),
-            with_interval(one.overall.sd, 2),
-            with_interval(one.overall.target_mean, 2),
-            with_interval(one.overall.target_sd, 2),
-            one.scale,
-        )
-        for one in target.scorers
-    ]
-    titles = ("scorer", "mean", "spread", "target's mean", "target's spread", "scale")
-    print_table("\nLevel and spread", titles, scales, left=(0, 5))
-    for words, of in (("category", "categories"), ("criterion", "criteria")):
-        parts: list[tuple[str, ScorePart]] = [(one.name, part) for one in target.scorers for part in getattr(one, of)]
-        if len({part.id for _, part in parts}) > 1:
-            told = [(name, part.name, *_figures(part.agreed)) for name, part in parts]
-            heads = ("scorer", words, "SRCC", "PLCC", "KRCC", "MAE", "RMSE", "scored")
-            print_table(f"\nBy {words}", heads, told, left=(0, 1))
-    if target.differences:
-        told = [
-            (
-                f"{one.first} - {one.second}",
-                with_interval(one.srcc),
-                with_interval(one.mae),
-                "yes" if one.apart else "no",
-            )
-            for one in target.differences
-        ]
-        print_table("\nOn the same items", ("", "SRCC", "MAE", "told apart"), told, left=(0,))
-    say("")
-
-
-def _figures(agreed: ScoreAgreement) -> tuple[str, ...]:
-    numbers = (agreed.srcc, agreed.plcc, agreed.krcc, agreed.mae, agreed.rmse)
-    told = f"{agreed.scored:,} of {agreed.wanted:,}"
-    if agreed.scored < agreed.wanted and agreed.scored_srcc is not None:
-        told += f", SRCC of these {fixed(agreed.scored_srcc, 3)}"
-    return (*(with_interval(one) for one in numbers), told)

@@ -1,8 +1,7 @@
-"""The command that says what trained models are worth."""
+"""`salon evaluate` and `salon train probe`: how accurate is a model, and can its score be gamed?"""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -10,10 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import (
-    count,
     html_option,
     json_option,
-    print_closing,
     print_json,
     print_table,
     say,
@@ -23,17 +20,14 @@ from salon.cli.console import (
 from salon.cli.judge_options import forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue, InputError
-from salon.evaluate.model_results import CurveSettings, EvaluateSettings
-from salon.judge.model_scorers import RaterSettings, expand_model
-from salon.judge.scoring import ScoreSettings
+from salon.evaluate import CurveSettings, EvaluateSettings
+from salon.judge import RaterSettings, ScoreSettings, expand_model
 from salon.report import numbers
-from salon.report.numbers import MISSING, fixed, p_value, range_with_interval, with_interval
-from salon.store.folder import local_path, open_study
-from salon.train.probe_report import example_item, probe_page, probe_study, training_items
-from salon.train.probes import SIZES, ProbeReport, ProbeSettings
+from salon.store import local_path, open_study
+from salon.train import SIZES, ProbeSettings, example_item, probe_page, probe_study, training_items
 
 if TYPE_CHECKING:
-    from salon.evaluate.model_results import ContestantFigures, EvaluateReport, StudyFigures
+    from salon.evaluate import Evaluation
 
 
 @click.command(cls=SectionedCommand)
@@ -85,111 +79,23 @@ def evaluate(
         raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
-    flow = importlib.import_module("salon.train.evaluate_models")
+    from salon.train import model_evaluation as flow
+
     with spinner("evaluating") as step:
-        report: EvaluateReport = flow.evaluate_models(
+        report: Evaluation = flow.evaluate_models(
             models, [study, *also], settings,
             scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
             progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
-    write_page(lambda: importlib.import_module("salon.evaluate.model_page").evaluate_page(report), html, figures)
+    from salon.evaluate import evaluation_page
+
+    write_page(lambda: evaluation_page(report), html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
+        from salon.cli.evaluation import print_evaluation
+
         print_evaluation(report, html)
-
-
-def print_evaluation(report: EvaluateReport, html: Path | None = None) -> None:
-    """Contestants, best first, beside their ceilings; then splits, criteria, comparisons, warnings and policies."""
-    if report.leaking:
-        say("LEAK: a model was trained on what it is tested on, or nobody knows", fg="red", bold=True)
-    for study in report.studies:
-        _print_study(study)
-    _print_growth(report)
-    print_closing(report.policies, report.signature_line, html=html)
-
-
-def _print_study(study: StudyFigures) -> None:
-    if study.simulated:
-        say("SIMULATED: nobody gave these answers.", fg="yellow")
-    told = "all prompts" if study.split == "all" else f"{study.split} prompts"
-    pairs = f"{count(study.pairs, 'pair')} of {count(study.prompts, 'prompt')}"
-    title = f"{study.study}, {told}: {pairs}, {count(study.votes, 'vote')}"
-    columns = ("contestant", "accuracy", "next rater", "oracle", "tau", "slope", "generators", "pairs")
-    print_table(title, columns, [_contestant_row(one) for one in study.contestants])
-    splits = dict.fromkeys(bucket.split for one in study.contestants for bucket in one.buckets)
-    if len(splits) > 1:
-        print_table("\nBy split of the panel", ("", *splits), _split_rows(study, list(splits)))
-    if any(len(one.criteria) > 1 for one in study.contestants):
-        for one in study.contestants:
-            rows = [_criterion_row(part) for part in one.criteria]
-            print_table(f"\n{one.name} by criterion", ("criterion", "accuracy", "next rater", "oracle", "pairs"), rows)
-    if study.comparisons:
-        rows = [
-            (
-                f"{one.first} - {one.second}",
-                with_interval(one.difference),
-                p_value(one.p),
-                p_value(one.p_holm),
-                f"{one.pairs:,}",
-            )
-            for one in study.comparisons
-        ]
-        print_table("\nDifferences on the same pairs", ("", "difference", "p", "p, adjusted", "pairs"), rows)
-    for words in study.warnings:
-        say(f"warning: {words}", fg="yellow")
-
-
-def _contestant_row(one: ContestantFigures) -> tuple[str, ...]:
-    slope = one.calibration.slope if one.calibration else None
-    return (
-        one.name,
-        *_accuracy_and_ceilings(one.overall),
-        with_interval(one.tau),
-        with_interval(slope, 2),
-        with_interval(one.generators.spearman, 2),
-        f"{one.overall.pairs:,}",
-    )
-
-
-def _criterion_row(part: Any) -> tuple[str, ...]:
-    return part.name, *_accuracy_and_ceilings(part.reached), f"{part.reached.pairs:,}"
-
-
-def _accuracy_and_ceilings(reached: Any) -> tuple[str, str, str]:
-    """An accuracy and its two ceilings."""
-    if reached.ceilings is None:
-        return with_interval(reached.accuracy), "no ceiling", "no ceiling"
-    return (
-        with_interval(reached.accuracy),
-        range_with_interval(reached.ceilings.next_rater_range, reached.ceilings.next_rater),
-        range_with_interval(reached.ceilings.oracle_range, reached.ceilings.oracle),
-    )
-
-
-def _split_rows(study: StudyFigures, splits: list[str]) -> list[tuple[str, ...]]:
-    each = [(one.name, {bucket.split: bucket for bucket in one.buckets}) for one in study.contestants]
-    rows = [
-        (name, *(with_interval(found[s].accuracy) if s in found else MISSING for s in splits)) for name, found in each
-    ]
-    known = {split: bucket for _, found in reversed(each) for split, bucket in found.items()}
-    for top, words in (("next_rater", "next rater"), ("oracle", "oracle")):
-        spans = [getattr(known[split], f"{top}_range") for split in splits]
-        rows.append((words, *(MISSING if s is None else f"{fixed(s[0], 3)} to {fixed(s[1], 3)}" for s in spans)))
-    return rows
-
-
-def _print_growth(report: EvaluateReport) -> None:
-    if report.learning_curve is not None:
-        rows = [
-            (f"{p.prompts:,}", f"{p.pairs:,}", with_interval(p.accuracy), MISSING if p.sd is None else fixed(p.sd, 3))
-            for p in report.learning_curve.points
-        ]
-        columns = ("training prompts", "pairs", "accuracy", "sd over seeds")
-        print_table(f"\nLearning curve of {report.learning_curve.model}", columns, rows, left=())
-    for one in report.seeds:
-        spread = f"{fixed(one.mean, 3)}, sd {fixed(one.sd, 3)} (n {one.n}, {fixed(one.low, 3)} to {fixed(one.high, 3)})"
-        say(f"over seeds, {', '.join(one.names)}: {spread}")
 
 
 # --------------------------------------------------------------------------------------------------
@@ -238,9 +144,9 @@ def probe(
     """
     settings = settings_from(ProbeSettings, flags)
     if html is not None or figures is not None:
-        named = expand_model(model, criteria)
-        if len(named) > 1:
-            raise InputError("a page is about one scorer", found=f"{len(named)} criteria", remedy="name --criterion")
+        scorers = expand_model(model, criteria)
+        if len(scorers) > 1:
+            raise InputError("a page is about one scorer", found=f"{len(scorers)} criteria", remedy="name --criterion")
     folder, opened = local_path(study).resolve(), open_study(study)
     with spinner("probing") as step:
         reports = probe_study(
@@ -255,34 +161,33 @@ def probe(
         print_json({"study": str(study), "probes": [report.model_dump(mode="json") for report in reports]})
     else:
         for report in reports:
-            _print_probe(report)
+            about = "" if report.criterion is None else f" ({report.criterion})"
+            say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
+            if report.simulated:
+                say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
+            rows = [
+                (
+                    row.words,
+                    numbers.with_interval(row.change, 2),
+                    numbers.with_interval(row.risen, 2),
+                    numbers.with_interval(row.overturned, 2),
+                    row.items,
+                )
+                for row in report.rows
+            ]
+            print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
+            for verdict in report.verdicts:
+                bad = verdict.outcome in ("raises", "not noticed")
+                say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
+            say(SIZES, dim=True)
+            say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
+            say(
+                f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}",
+                dim=True,
+            )
+            for reason, items in report.left_out.items():
+                say(f"not used: {items:,} items {reason}", dim=True)
+            say(f"missing values: {report.missing}", dim=True)
+            say(str(report.signature), dim=True)
     if gate and any(report.raised for report in reports):
         click.get_current_context().exit(1)
-
-
-def _print_probe(report: ProbeReport) -> None:
-    about = "" if report.criterion is None else f" ({report.criterion})"
-    say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
-    if report.simulated:
-        say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
-    rows = [
-        (
-            row.words,
-            numbers.with_interval(row.change, 2),
-            numbers.with_interval(row.risen, 2),
-            numbers.with_interval(row.overturned, 2),
-            f"{row.items:,}",
-        )
-        for row in report.rows
-    ]
-    print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
-    for verdict in report.verdicts:
-        bad = verdict.outcome in ("raises", "not noticed")
-        say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)
-    say(SIZES, dim=True)
-    say(f"change is in spreads of a prompt ({report.spread:.3g} on the scorer's scale)", dim=True)
-    say(f"intervals: whole prompts drawn again; those of one alteration hold together at {report.level:.0%}", dim=True)
-    for reason, items in report.left_out.items():
-        say(f"not used: {items:,} items {reason}", dim=True)
-    say(f"missing values: {report.missing}", dim=True)
-    say(str(report.signature), dim=True)

@@ -1,4 +1,4 @@
-"""The command that turns judgments into scores."""
+"""`salon fuse` and `salon labels`: scores with intervals, and labels for training."""
 
 from __future__ import annotations
 
@@ -13,18 +13,25 @@ import click
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.cli.console import Cell, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.cli.study_argument import STUDY, read_study_argument
-from salon.fuse.fuse import fuse_study
-from salon.fuse.labels import LabelReport, LabelSettings, make_labels
-from salon.fuse.report import fuse_page
-from salon.fuse.results import CompareFigures, FuseReport, FuseSettings, GroupFigures, MethodPair, RaterFit, ScoreRow
-from salon.report.numbers import estimate, fixed, p_value
-from salon.store.plain_files import check_target, write_plain
-from salon.study import Study
-from salon.study.votes import SPLITS
+from salon.fuse import (
+    FuseReport,
+    FuseSettings,
+    LabelSettings,
+    MethodPair,
+    RaterFit,
+    ScoreRow,
+    fuse_page,
+    fuse_study,
+    make_labels,
+)
+from salon.report import estimate, p_value
+from salon.report.numbers import fixed
+from salon.store import check_target, write_plain
+from salon.study import SPLITS, Study
 
 
 @click.command()
@@ -72,18 +79,18 @@ def fuse(
     settings = settings_from(FuseSettings, flags)
     if output is not None:
         check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
-    known = [found.criterion(id).id for id in criteria]
+    study_data = read_study_argument(study)
+    criterion_ids = [study_data.criterion(id).id for id in criteria]
     with spinner("fusing") as step:
-        report = fuse_study(found, settings, criteria=known, compare=compare, progress=step)
-    write_page(lambda: fuse_page(report, _texts(found, [group.group for group in report.groups])), html, figures)
+        report = fuse_study(study_data, settings, criteria=criterion_ids, compare=compare, progress=step)
+    write_page(lambda: fuse_page(report, _texts(study_data, [group.group for group in report.groups])), html, figures)
     if output is not None:
         write_plain(report.table(), output, overwrite=overwrite)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        generators = "generator" in found.table("items").column_names
-        prompts = _texts(found, shown_groups(report))
+        generators = "generator" in study_data.table("items").column_names
+        prompts = _texts(study_data, shown_groups(report))
         print_fuse(report, top=top, html=html, output=output, generators=generators, prompts=prompts)
 
 
@@ -96,9 +103,7 @@ def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
     return {prompt.id: prompt.view() for prompt in prompted.nouns("prompts")}
 
 
-# --------------------------------------------------------------------------------------------------
-# A fusion as terminal tables.
-# --------------------------------------------------------------------------------------------------
+# -- tables of fuse -------------------------------------------------------------------------------------------------
 
 LONGEST = 60
 """Characters of a label printed."""
@@ -130,23 +135,39 @@ def print_fuse(
     _print_scores(report, top, generators=generators and report.by == "item", prompts=prompts or {})
     _print_groups(report)
     _print_raters(report.raters)
-    _print_curves(report)
+    for curve in report.curves[:MOST_GROUPS]:
+        low, high = report.scale_low, report.scale_high
+        assert low is not None  # where there is a curve, there is a scale
+        assert high is not None
+        group = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
+        say(
+            f"curve ({group}): {low:g} + {high - low:g} / (1 + exp(-(a q + b))), "
+            f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
+            f"root mean square distance {curve.residual:.2f}"
+        )
     if report.compare is not None:
-        _print_compare(report.compare)
+        click.echo()
+        columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
+        rows = [(f"{pair.first} / {pair.second}", *_pair(pair)) for pair in report.compare.pairs]
+        print_table("Do the methods agree? (means over groups)", columns, rows)
+        click.echo()
+        curves = {"pooled": "one curve"}
+        rows = [
+            (f"{curves.get(row.calibration, 'curve per group')}, gap {row.gap:g}", *_pair(row.agreement))
+            for row in report.compare.gaps
+        ]
+        print_table("Gap between rating levels: anchored-elo / anchored-davidson", ("setting", *columns[1:]), rows)
+        click.echo()
     for policy in report.policies:
         say(f"policy: {policy}")
-    say(f"intervals: {100 * report.level:g}%, {_ways(report)}; computed in {report.seconds:.1f} s", dim=True)
+    how = Counter(group.errors for group in report.groups).most_common()
+    ways = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
+    ways += [f"and {len(how) - MOST_WAYS} more ways"] if len(how) > MOST_WAYS else []
+    say(f"intervals: {100 * report.level:g}%, {'; '.join(ways)}; computed in {report.seconds:.1f} s", dim=True)
     say(report.signature_line, dim=True)
     for name, path in (("scores", output), ("report", html)):
         if path is not None:
             say(f"{name}: {path}")
-
-
-def _ways(report: FuseReport) -> str:
-    """How intervals were made; where groups differ, in how many of them."""
-    how = Counter(group.errors for group in report.groups).most_common()
-    told = [way if len(how) == 1 else f"{way} ({n:,} of {len(report.groups):,} groups)" for way, n in how[:MOST_WAYS]]
-    return "; ".join(told) + (f"; and {len(how) - MOST_WAYS} more ways" if len(how) > MOST_WAYS else "")
 
 
 def shown_groups(report: FuseReport) -> list[str]:
@@ -157,15 +178,15 @@ def shown_groups(report: FuseReport) -> list[str]:
 def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Mapping[str, str]) -> None:
     groups = [list(rows) for _, rows in groupby(report.scores, key=lambda row: (row.criterion, row.group))]
     for rows in groups[:MOST_GROUPS]:
-        shown = rows if top == 0 or len(rows) <= top else rows[:top]
+        top_rows = rows if top == 0 or len(rows) <= top else rows[:top]
         criterion, group = _short(rows[0].criterion), _short(rows[0].group)
         title = criterion if rows[0].group == report.study else f"{criterion} · {group}"
         text = " ".join(prompts.get(rows[0].group, "").split())
         if text and text != rows[0].group:
             title = f"{title}: {_short(text)}"
-        print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in shown], left=(1,))
-        if len(shown) < len(rows):
-            say(f"... and {len(rows) - len(shown):,} more (--top 0, --json or -o prints all)", dim=True)
+        print_table(title, ("rank", report.by, "score", "tier", "n"), [_score(row) for row in top_rows], left=(1,))
+        if len(top_rows) < len(rows):
+            say(f"... and {len(rows) - len(top_rows):,} more (--top 0, --json or -o prints all)", dim=True)
         click.echo()
     if len(groups) > MOST_GROUPS:
         more = f"{len(groups) - MOST_GROUPS:,} more groups: -o, --json and --html hold all"
@@ -173,12 +194,12 @@ def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Ma
         click.echo()
 
 
-def _score(row: ScoreRow) -> tuple[str, ...]:
+def _score(row: ScoreRow) -> tuple[Cell, ...]:
     ranks = "" if row.rank_low is None else f" [{row.rank_low}, {row.rank_high}]"
-    value = estimate(row.value, row.low, row.high, _decimals(row))
+    value = estimate(row.value, row.low, row.high, 0 if abs(row.value) >= 100 else 2)
     mark = " *" if row.rating_anchor else ""
     tier = "" if row.tier is None else str(row.tier)
-    return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, f"{row.n:,}")
+    return (f"{row.rank}{ranks}", _short(row.item or row.generator or "") + mark, value, tier, row.n)
 
 
 def _short(label: str) -> str:
@@ -186,35 +207,33 @@ def _short(label: str) -> str:
     return label if len(label) <= LONGEST else f"{label[: LONGEST - 1]}…"
 
 
-def _decimals(row: ScoreRow) -> int:
-    """Elo points need no decimals; logits and ratings two."""
-    return 0 if abs(row.value) >= 100 else 2
-
-
 def _print_groups(report: FuseReport) -> None:
-    rows = [_group(group) for group in report.groups[:MOST_GROUPS]]
+    rows = [
+        (
+            _short(group.criterion),
+            _short(group.group),
+            group.items,
+            group.raters,
+            group.comparisons + group.rankings + group.ratings,
+            "" if group.ties is None else f"{group.ties:.1%}",
+            "" if group.graph is None else f"{group.graph.fraction:.1%}",
+            "" if group.graph is None or group.graph.diameter is None else str(group.graph.diameter),
+            "" if group.tie is None else fixed(group.tie, 3),
+            "" if group.fit_p is None else p_value(group.fit_p),
+        )
+        for group in report.groups[:MOST_GROUPS]
+    ]
     columns = ("criterion", "group", "items", "raters", "answers", "ties", "pairs met", "diameter", "tie par.", "fit p")
-    told = [number for number in range(len(columns)) if any(row[number] for row in rows)]
-    print_table("What went in", [columns[n] for n in told], [[row[n] for n in told] for row in rows], left=(0, 1))
+    filled_columns = [number for number in range(len(columns)) if any(row[number] != "" for row in rows)]
+    print_table(
+        "What went in",
+        [columns[n] for n in filled_columns],
+        [[row[n] for n in filled_columns] for row in rows],
+        left=(0, 1),
+    )
     if len(report.groups) > MOST_GROUPS:
         say(f"... and {len(report.groups) - MOST_GROUPS:,} more groups", dim=True)
     click.echo()
-
-
-def _group(group: GroupFigures) -> tuple[str, ...]:
-    graph = group.graph
-    return (
-        _short(group.criterion),
-        _short(group.group),
-        f"{group.items:,}",
-        f"{group.raters:,}",
-        f"{group.comparisons + group.rankings + group.ratings:,}",
-        "" if group.ties is None else f"{group.ties:.1%}",
-        "" if graph is None else f"{graph.fraction:.1%}",
-        "" if graph is None or graph.diameter is None else str(graph.diameter),
-        "" if group.tie is None else fixed(group.tie, 3),
-        "" if group.fit_p is None else p_value(group.fit_p),
-    )
 
 
 RATER_PARAMETERS = {
@@ -229,20 +248,20 @@ RATER_PARAMETERS = {
 
 def _print_raters(raters: Sequence[RaterFit]) -> None:
     """The raters whose answers the fit explains worst; or what the method learned of them."""
-    judged = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
-    surprising = sorted(judged, key=lambda entry: entry[0])
-    rows: list[tuple[str, ...]]
+    z_scores = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
+    surprising = sorted(z_scores, key=lambda entry: entry[0])
+    rows: list[tuple[Cell, ...]]
     if surprising:
         rows = [
-            (_short(r.rater), f"{r.answers:,}", fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(z, 1))
+            (_short(r.rater), r.answers, fixed(r.agreement, 3), fixed(r.expected_agreement, 3), fixed(z, 1))
             for z, r in surprising[:MOST_RATERS]
         ]
         print_table("Raters least like the fit", ("rater", "answers", "agrees", "expected", "z"), rows)
         click.echo()
     learned = [name for name in RATER_PARAMETERS if any(getattr(r, name) is not None for r in raters)]
     if learned:
-        shown = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
-        rows = [(_short(r.rater), f"{r.answers:,}", *(_rater_parameter(r, name) for name in learned)) for r in shown]
+        lowest = sorted(raters, key=lambda r: (getattr(r, learned[0]) is None, getattr(r, learned[0])))[:MOST_RATERS]
+        rows = [(_short(r.rater), r.answers, *(_rater_parameter(r, name) for name in learned)) for r in lowest]
         title = f"Raters, lowest {RATER_PARAMETERS[learned[0]]} first" + (
             f" ({MOST_RATERS} of {len(raters):,})" if len(raters) > MOST_RATERS else ""
         )
@@ -257,32 +276,7 @@ def _rater_parameter(rater: RaterFit, name: str) -> str:
     return fixed(value, 2) if error is None else f"{fixed(value, 2)} ± {fixed(error, 2)}"
 
 
-def _print_curves(report: FuseReport) -> None:
-    low, high = report.scale_low, report.scale_high
-    for curve in report.curves[:MOST_GROUPS]:
-        assert low is not None  # where there is a curve, there is a scale
-        assert high is not None
-        name = "all groups" if curve.group is None else f"{curve.criterion} · {curve.group}"
-        say(
-            f"curve ({name}): {low:g} + {high - low:g} / (1 + exp(-(a q + b))), "
-            f"a = {curve.a:.4g}, b = {curve.b:.3g}; {curve.anchors} rating anchors (*), "
-            f"root mean square distance {curve.residual:.2f}"
-        )
-
-
-def _print_compare(compare: CompareFigures) -> None:
-    click.echo()
-    columns = ("methods", "SRCC", "lowest", "PLCC", "MAE", "decisions", "KS pass")
-    rows = [(f"{pair.first} / {pair.second}", *_pair(pair)) for pair in compare.pairs]
-    print_table("Do the methods agree? (means over groups)", columns, rows)
-    click.echo()
-    rows = [(f"{'one curve' if r.calibration == 'pooled' else 'curve per group'}, gap {r.gap:g}", *_pair(r.agreement))
-            for r in compare.gaps]  # fmt: skip
-    print_table("Gap between rating levels: anchored-elo / anchored-davidson", ("setting", *columns[1:]), rows)
-    click.echo()
-
-
-def _pair(pair: MethodPair) -> tuple[str, ...]:
+def _pair(pair: MethodPair) -> tuple[Cell, ...]:
     def known(value: float | None) -> str:
         return "" if value is None else fixed(value, 4)
 
@@ -296,9 +290,7 @@ def _pair(pair: MethodPair) -> tuple[str, ...]:
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that writes labels for training.
-# --------------------------------------------------------------------------------------------------
+# -- labels ---------------------------------------------------------------------------------------------------------
 
 MOST_BUCKETS = 12
 
@@ -325,49 +317,47 @@ def labels(
     """
     settings = settings_from(LabelSettings, flags)
     check_target(output, overwrite=overwrite)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     with spinner("making labels"):
-        made = make_labels(found, settings, criteria=criteria)
-        write_plain(made.table, output, overwrite=overwrite)
+        label_set = make_labels(study_data, settings, criteria=criteria)
+        write_plain(label_set.table, output, overwrite=overwrite)
     if as_json:
-        line = str(made.report.signature)
-        print_json({"file": str(output), **made.report.model_dump(mode="json"), "signature_line": line})
+        line = str(label_set.report.signature)
+        print_json({"file": str(output), **label_set.report.model_dump(mode="json"), "signature_line": line})
     else:
-        _print_labels(made.report, output)
-
-
-def _print_labels(report: LabelReport, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    judged = "ratings" if report.rows == "ratings" else "votes"
-    columns = ("criterion", "rows", judged, *SPLITS, "even", "both bad")
-    rows = [
-        (one.criterion, *(f"{n:,}" for n in (one.rows, one.judgments, *one.splits.values(), one.even, one.both_bad)))
-        for one in report.criteria
-        if one.rows
-    ]
-    shown = len(columns) if judged == "votes" else -2  # ratings have no even pairs
-    print_table(None, columns[:shown], [row[:shown] for row in rows])
-    _print_buckets(report)
-    silent = [one.criterion for one in report.criteria if not one.rows]
-    if silent:
-        say(f"- no {'ratings' if judged == 'ratings' else 'labels'} under {', '.join(silent)}")
-    for note in report.notes:
-        say(f"- {note}")
-    without = sum(one.without for one in report.criteria)
-    if without:
-        say(f"- pairs left out because every answer was 'both bad': {without:,}")
-    say(f"wrote {output}")
-    say(str(report.signature), dim=True)
-
-
-def _print_buckets(report: LabelReport) -> None:
-    total: Counter[str] = Counter()
-    for one in report.criteria:
-        total.update(one.buckets)
-    if not total:
-        return
-    rows = [(name, f"{count:,}", f"{count / total.total():.1%}") for name, count in total.most_common(MOST_BUCKETS)]
-    print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), rows)
-    if len(total) > MOST_BUCKETS:
-        say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")
+        if label_set.report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        judgment_kind = "ratings" if label_set.report.rows == "ratings" else "votes"
+        columns = ("criterion", "rows", judgment_kind, *SPLITS, "even", "both bad")
+        rows: list[tuple[Cell, ...]] = [
+            (
+                criterion.criterion,
+                criterion.rows,
+                criterion.judgments,
+                *criterion.splits.values(),
+                criterion.even,
+                criterion.both_bad,
+            )
+            for criterion in label_set.report.criteria
+            if criterion.rows
+        ]
+        column_count = len(columns) if judgment_kind == "votes" else -2  # ratings have no even pairs
+        print_table(None, columns[:column_count], [row[:column_count] for row in rows])
+        total: Counter[str] = Counter()
+        for criterion in label_set.report.criteria:
+            total.update(criterion.buckets)
+        if total:
+            buckets = [(name, n, f"{n / total.total():.1%}") for name, n in total.most_common(MOST_BUCKETS)]
+            print_table("buckets (larger camp - smaller camp - ties)", ("bucket", "rows", "share"), buckets)
+        if len(total) > MOST_BUCKETS:
+            say(f"and {len(total) - MOST_BUCKETS} rarer ones, in --json")
+        silent = [criterion.criterion for criterion in label_set.report.criteria if not criterion.rows]
+        if silent:
+            say(f"- no {'ratings' if judgment_kind == 'ratings' else 'labels'} under {', '.join(silent)}")
+        for note in label_set.report.notes:
+            say(f"- {note}")
+        without = sum(criterion.without for criterion in label_set.report.criteria)
+        if without:
+            say(f"- pairs left out because every answer was 'both bad': {without:,}")
+        say(f"wrote {output}")
+        say(str(label_set.report.signature), dim=True)

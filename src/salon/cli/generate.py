@@ -1,4 +1,4 @@
-"""The commands that make the items of a study, and that say whether it is ready to be shown."""
+"""`salon generate`, `ready` and `gallery`: make the pictures of a study, check them and look at them."""
 
 from __future__ import annotations
 
@@ -23,17 +23,31 @@ from salon.cli.console import (
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue, SalonError
-from salon.generate import record as results
-from salon.generate.curate import take_category_turns
-from salon.generate.gallery import StudyGallery, study_sheet, write_gallery
-from salon.generate.prompts import read_prompts
-from salon.generate.readiness import ReadyReport, ReadySettings, check_ready
-from salon.generate.record import GenerateSettings, read_generations, read_start
-from salon.generate.registry import GENERATOR_FORMS, CallTerms, house_help, make_generators
-from salon.generate.run import GenerationCallback, Matrix, generate_items, judged_items, request_pictures, sort_requests
-from salon.report.page import page_target
-from salon.store.atomic_files import whole_file
-from salon.store.folder import is_study, open_study
+from salon.generate import (
+    GENERATOR_FORMS,
+    CallTerms,
+    GenerateSettings,
+    GenerationCallback,
+    Matrix,
+    ReadySettings,
+    StudyGallery,
+    check_ready,
+    generate_items,
+    house_help,
+    judged_items,
+    make_generators,
+    read_generations,
+    read_prompts,
+    read_start,
+    record as results,
+    request_pictures,
+    sort_requests,
+    study_sheet,
+    take_category_turns,
+    write_gallery,
+)
+from salon.report import page_target
+from salon.store import is_study, open_study, whole_file
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""
@@ -106,23 +120,39 @@ def generate(
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
     settings = settings_from(GenerateSettings, flags)
-    asked = read_prompts(prompts)
-    asked = asked if limit is None else take_category_turns(asked, limit)
-    starts = None if image is None else dict.fromkeys([one.id for one in asked], read_start(image))
+    prompt_list = read_prompts(prompts)
+    prompt_list = prompt_list if limit is None else take_category_turns(prompt_list, limit)
+    starts = None if image is None else dict.fromkeys([prompt.id for prompt in prompt_list], read_start(image))
     if dry_run:
         with TemporaryDirectory(prefix="salon-") as folder:
-            generators = make_generators(names, asked, CallTerms(Path(folder) / "calls", prices, budget))
-            wanted = request_pictures(asked, generators, settings, starts)
-        _print_plan(_plan_pictures(wanted, output.resolve(), settings), len(asked), output, as_json)
+            generators = make_generators(names, prompt_list, CallTerms(Path(folder) / "calls", prices, budget))
+            planned_items = request_pictures(prompt_list, generators, settings, starts)
+        plan_pictures = _plan_pictures(planned_items, output.resolve(), settings)
+        _print_plan(plan_pictures, len(prompt_list), output, as_json)
         return
-    kept = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
-    generators = make_generators(names, asked, CallTerms(kept, prices, budget))
+    calls_file = calls or output.resolve().with_name(f"{output.resolve().name}.calls.sqlite")
+    generators = make_generators(names, prompt_list, CallTerms(calls_file, prices, budget))
     with _generation_progress(quiet=as_json) as watch:
-        report = generate_items(asked, generators, settings, output, watch, starts=starts)
+        report = generate_items(prompt_list, generators, settings, output, watch, starts=starts)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_report(report, output)
+        say(f"{report.made + report.reused:,} of {report.wanted:,} pictures are in {output}", bold=True)
+        rows = [(part.generator, *(part.wanted, part.made, part.reused, part.failed)) for part in report.generators]
+        print_table(None, ("generator", "wanted", "made", "there before", "failed"), rows)
+        cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+        say(f"{report.seconds:.1f} s{cost}", dim=True)
+        for note in report.notes:
+            say(f"- {note}")
+        if report.failures:
+            kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds())
+            say(f"failed: {kinds}", fg="yellow")
+            for failure in report.failures[:MOST_FAILURES]:
+                say(f"- {failure.item}: {failure.kind}: {printable(failure.reason)}")
+            if len(report.failures) > MOST_FAILURES:
+                say(f"... and {len(report.failures) - MOST_FAILURES:,} more (--json prints all)")
+        next_step = f"salon ready {output}" if report.is_complete else "the same command again tries what failed"
+        result_console().print(f"next: {next_step}", style="dim", markup=False)
     if not report.is_complete:
         click.get_current_context().exit(1)
 
@@ -130,21 +160,21 @@ def generate(
 # -- what would be made ----------------------------------------------------------------------------------------------
 
 
-def _plan_pictures(wanted: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
-    known = read_generations(folder)[0] if folder.is_dir() else {}
-    judged = judged_items(open_study(folder)) if is_study(folder) else set()
-    return sort_requests(wanted, known, folder, judged, retry=settings.retry)
+def _plan_pictures(planned_items: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
+    records = read_generations(folder)[0] if folder.is_dir() else {}
+    judged_ids = judged_items(open_study(folder)) if is_study(folder) else set()
+    return sort_requests(planned_items, records, folder, judged_ids, retry=settings.retry)
 
 
 def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> None:
     rows = matrix.counts()
     if as_json:
         parts = [{"generator": name, "make": make, "there": there} for name, make, there in rows]
-        print_json({"study": str(output), "dry_run": True, "prompts": prompts, "wanted": len(matrix.wanted),
+        print_json({"study": str(output), "dry_run": True, "prompts": prompts, "wanted": len(matrix.requests),
                     "make": len(matrix.make), "generators": parts})  # fmt: skip
         return
-    say(f"would make {len(matrix.make):,} of {len(matrix.wanted):,} pictures of {prompts:,} prompts in {output}")
-    print_table(None, ("generator", "to make", "there"), [(name, f"{make:,}", f"{n:,}") for name, make, n in rows])
+    say(f"would make {len(matrix.make):,} of {len(matrix.requests):,} pictures of {prompts:,} prompts in {output}")
+    print_table(None, ("generator", "to make", "there"), rows)
 
 
 # -- progress --------------------------------------------------------------------------------------------------------
@@ -176,32 +206,6 @@ def _progress_words(progress: results.GenerationProgress) -> str:
     return ", ".join(parts)
 
 
-def _print_report(report: results.GenerateReport, output: Path) -> None:
-    say(f"{report.made + report.reused:,} of {report.wanted:,} pictures are in {output}", bold=True)
-    rows = [
-        (part.generator, *(f"{n:,}" for n in (part.wanted, part.made, part.reused, part.failed)))
-        for part in report.generators
-    ]
-    print_table(None, ("generator", "wanted", "made", "there before", "failed"), rows)
-    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    say(f"{report.seconds:.1f} s{cost}", dim=True)
-    for note in report.notes:
-        say(f"- {note}")
-    if report.failures:
-        _print_failures(report)
-    next_step = f"salon ready {output}" if report.is_complete else "the same command again tries what failed"
-    result_console().print(f"next: {next_step}", style="dim", markup=False)
-
-
-def _print_failures(report: results.GenerateReport) -> None:
-    kinds = ", ".join(f"{count:,} {kind}" for kind, count in report.kinds())
-    say(f"failed: {kinds}", fg="yellow")
-    for failure in report.failures[:MOST_FAILURES]:
-        say(f"- {failure.item}: {failure.kind}: {printable(failure.reason)}")
-    if len(report.failures) > MOST_FAILURES:
-        say(f"... and {len(report.failures) - MOST_FAILURES:,} more (--json prints all)")
-
-
 # -- ready -----------------------------------------------------------------------------------------------------------
 
 
@@ -224,33 +228,27 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
     with spinner("looking at pictures") as step:
         report = check_ready(study, settings_from(ReadySettings, flags), progress=step)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_ready(report)
+        answer = "ready to be shown" if report.ready else f"not ready: {len(report.problems):,} problems"
+        say(f"{report.study}: {answer}", bold=True, fg="green" if report.ready else "yellow")
+        sizes = ", ".join(f"{size.width}x{size.height} ({size.items:,})" for size in report.sizes[:5]) or "unknown"
+        items = f"{count(report.items, 'item')} of {count(report.prompts, 'prompt')}"
+        say(f"{items} by {count(len(report.generators), 'generator')}; sizes {sizes}")
+        for kind, number in report.kinds():
+            say(f"{kind}: {number:,}", fg="yellow")
+            problems = [problem for problem in report.problems if problem.kind == kind]
+            for problem in problems[:MOST_FAILURES]:
+                say(f"- {problem.where}: {problem.told}")
+            if number > MOST_FAILURES:
+                say(f"... and {number - MOST_FAILURES:,} more (--json prints all)")
+        for note in report.notes:
+            say(f"- {note}", dim=True)
     if not report.ready:
         click.get_current_context().exit(1)
 
 
-def _print_ready(report: ReadyReport) -> None:
-    answer = "ready to be shown" if report.ready else f"not ready: {len(report.problems):,} problems"
-    say(f"{report.study}: {answer}", bold=True, fg="green" if report.ready else "yellow")
-    sizes = ", ".join(f"{size.width}x{size.height} ({size.items:,})" for size in report.sizes[:5]) or "unknown"
-    items = f"{count(report.items, 'item')} of {count(report.prompts, 'prompt')}"
-    say(f"{items} by {count(len(report.generators), 'generator')}; sizes {sizes}")
-    for kind, number in report.kinds():
-        say(f"{kind}: {number:,}", fg="yellow")
-        told = [problem for problem in report.problems if problem.kind == kind]
-        for problem in told[:MOST_FAILURES]:
-            say(f"- {problem.where}: {problem.told}")
-        if number > MOST_FAILURES:
-            say(f"... and {number - MOST_FAILURES:,} more (--json prints all)")
-    for note in report.notes:
-        say(f"- {note}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that shows a study's pictures.
-# --------------------------------------------------------------------------------------------------
+# -- gallery --------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -295,35 +293,31 @@ def gallery(
     if output is not None:
         page_target(output)  # refuse before drawing what could not be written after
     if sheet is not None:
-        _check_sheet(sheet)
+        if sheet.suffix.lower() != ".png":
+            raise BadFile("a sheet is written as .png", found=sheet.name, remedy=sheet.with_suffix(".png").name)
+        if not sheet.absolute().parent.is_dir():
+            raise BadFile("the folder of the sheet must be there", found="none", where=str(sheet.absolute().parent))
         data = study_sheet(study, items=items, count=count, columns=columns, width=sheet_width)
         with whole_file(sheet) as file:
             file.write(data)
-    made = None
+    result = None
     if output is not None:
         with spinner("thumbnails") as step:
-            made = write_gallery(study, output, embed=embed, width=width, progress=step)
-    _print_gallery(study, made, output, sheet, as_json)
-
-
-def _check_sheet(path: Path) -> None:
-    if path.suffix.lower() != ".png":
-        raise BadFile("a sheet is written as .png", found=path.name, remedy=path.with_suffix(".png").name)
-    if not path.absolute().parent.is_dir():
-        raise BadFile("the folder of the sheet must be there", found="none", where=str(path.absolute().parent))
+            result = write_gallery(study, output, embed=embed, width=width, progress=step)
+    _print_gallery(study, result, output, sheet, as_json)
 
 
 def _print_gallery(
-    study: Path, made: StudyGallery | None, output: Path | None, sheet: Path | None, as_json: bool
+    study: Path, result: StudyGallery | None, output: Path | None, sheet: Path | None, as_json: bool
 ) -> None:
     if as_json:
-        counts = {} if made is None else {"prompts": len(made.rows), "generators": list(made.generators),
-                                          "pictures": made.pictures, "failed": made.failed}  # fmt: skip
+        counts = {} if result is None else {"prompts": len(result.rows), "generators": list(result.generators),
+                                          "pictures": result.pictures, "failed": result.failed}  # fmt: skip
         files = {name: None if path is None else str(path) for name, path in (("page", output), ("sheet", sheet))}
         print_json({"study": str(study), **files, **counts})
         return
-    if made is not None:
-        failed = f", {made.failed:,} could not be shown" if made.failed else ""
-        say(f"{count(made.pictures, 'picture')} of {count(len(made.rows), 'prompt')}{failed}: {output}")
+    if result is not None:
+        failed = f", {result.failed:,} could not be shown" if result.failed else ""
+        say(f"{count(result.pictures, 'picture')} of {count(len(result.rows), 'prompt')}{failed}: {output}")
     if sheet is not None:
         say(f"sheet: {sheet}")

@@ -1,4 +1,4 @@
-"""The commands that ask models to judge: run, batch files, routes and the report."""
+"""`salon judge run`, `batch` and `route`: ask models to judge."""
 
 from __future__ import annotations
 
@@ -12,34 +12,51 @@ from typing import Any
 import click
 import pyarrow as pa
 
-from salon.calls.store import CallStore
-from salon.cli.console import json_option, print_json, print_table, progress_bar, say
+from salon.calls import CallStore
+from salon.cli.console import Cell, json_option, print_json, print_table, progress_bar, say
 from salon.cli.judge_options import batch_options, build_judge_plan, question_options, routed_points
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import read_study_argument
 from salon.errors import BadValue, SalonError, shorten
-from salon.judge import canary
-from salon.judge.folder import SettledPoint, judge_folder, read_point_answers, settle_points
-from salon.judge.openai_chat import OpenAIChat, read_batch, write_batch
-from salon.judge.plan import JudgePlan
-from salon.judge.registry import JudgeSpec, calls_file, check_budget, endpoint_vlm, open_judge
-from salon.judge.run import JudgeCallback, JudgeProgress, JudgeRun, check_may_replace, readable_by, run_plan
-from salon.judge.verdicts import UnreadLimits, VerdictReader, expected_form
-from salon.judge.vlm import NoReply, Sight, Vlm
-from salon.report.numbers import MISSING
-from salon.store.folder import local_path
-from salon.store.plain_files import check_target, read_routes, write_plain
+from salon.judge import (
+    JudgeCallback,
+    JudgePlan,
+    JudgeProgress,
+    JudgeSpec,
+    NoReply,
+    OpenAIChat,
+    SettledPoint,
+    Sight,
+    UnreadLimits,
+    VerdictReader,
+    Vlm,
+    calls_file,
+    canary,
+    check_budget,
+    check_may_replace,
+    endpoint_vlm,
+    expected_form,
+    judge_folder,
+    open_judge,
+    read_batch,
+    read_point_answers,
+    readable_by,
+    run_plan,
+    settle_points,
+    write_batch,
+)
+from salon.report import MISSING
+from salon.store import check_target, local_path, read_routes, write_plain
 
 JUDGE_COMMANDS = {
     "batch": ("salon.cli.judge:batch", "Batch files: half the price for a day's patience."),
     "route": ("salon.cli.judge:route", "What several judges say together of every point of a checklist."),
     "report": ("salon.cli.judge_report:report", "What judges are worth against the people of STUDY."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=JUDGE_COMMANDS)
+@click.group(cls=LazyGroup, lazy=JUDGE_COMMANDS)
 def judge() -> None:
     """Models as raters: ask them under one strict protocol, and see what they are worth.
 
@@ -77,43 +94,56 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --measured pixels --protocol checklist --points points.jsonl
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
-    named, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
-    plan = build_judge_plan(study, named, **flags)
-    with open_judge(named, plan.study, study, plan.points) as vlm:
+    judge_choice, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with open_judge(judge_choice, plan.study, study, plan.points) as vlm:
         forecast = _forecast(plan, vlm, unread)
-        warning = check_budget(named.budget, forecast["cost_at_most"], forecast["to_ask"])
+        warning = check_budget(judge_choice.budget, forecast["cost_at_most"], forecast["to_ask"])
         if dry_run:
             _print_forecast(forecast | {"notes": plan.notes}, warning, vlm.name, as_json)
-            if named.looks and not as_json:
+            if judge_choice.looks and not as_json:
                 print_probe(plan, vlm, send=False)
             return
         check_may_replace(plan, vlm, overwrite=overwrite)
         warnings = [warning] if warning else []
-        if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and named.canaries:
-            warnings += _drift_warnings(plan, vlm, named.canaries)
-        for told in warnings:
-            say(f"note: {told}", fg="yellow", err=True)
-        if not as_json and forecast["to_ask"] and named.looks:
-            _print_size(plan, forecast, vlm.name)
+        if forecast["to_ask"] and isinstance(vlm, OpenAIChat) and vlm.is_hosted and judge_choice.canaries:
+            folder = judge_folder(plan.folder, vlm.name)
+            path = folder.with_name(f"{folder.name}.canaries.jsonl")
+            warnings += canary.watch_canaries(
+                vlm,
+                canary.choose_canaries(plan.conversations(), judge_choice.canaries),
+                path,
+                day=datetime.now(UTC).date(),
+            ).warnings()
+        for message in warnings:
+            say(f"note: {message}", fg="yellow", err=True)
+        if not as_json and forecast["to_ask"] and judge_choice.looks:
+            cost = forecast["cost_at_most"]
+            priced = "cost not known without --prices" if cost is None else f"at most {cost:.4f}"
+            say(f"{vlm.name}: {plan.size()}; {forecast['to_ask']:,} to ask, {priced}", err=True)
             print_probe(plan, vlm, send=True)
         with _judging_progress(quiet=as_json) as watch:
             report = run_plan(plan, vlm, watch, overwrite=overwrite, unread=unread)
         report = report.model_copy(update={"notes": (*warnings, *report.notes)})
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_run(report, study)
+        read = report.verdicts - report.unparsed
+        say(f"{report.judge}: {read:,} of {report.verdicts:,} verdicts read", bold=True)
+        rows = [(f"unparsed: {reason}", count) for reason, count in report.reasons.items()]
+        rows += [(f"no reply: {kind}", count) for kind, count in report.failed.items()]
+        if rows:
+            print_table(None, ("not counted as an answer", ""), rows)
+        cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
+        tokens = "" if report.tokens_in is None else f", {report.tokens_in:,} + {report.tokens_out or 0:,} tokens"
+        say(f"{report.questions:,} questions, {report.stored:,} from the store{tokens}{cost}", dim=True)
+        for note in report.notes:
+            say(f"- {note}")
+        say(report.signature, dim=True)
+        after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
+        say(f"next: {after}", dim=True)
     if report.failed:
         click.get_current_context().exit(1)
-
-
-def _drift_warnings(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str]:
-    """What the canaries say about the model, before anything else is bought."""
-    folder = judge_folder(plan.folder, vlm.name)
-    path = folder.with_name(f"{folder.name}.canaries.jsonl")
-    return canary.watch_canaries(
-        vlm, canary.choose_canaries(plan.conversations(), canaries), path, day=datetime.now(UTC).date()
-    ).warnings()
 
 
 # -- what would be asked -----------------------------------------------------------------------------------------
@@ -122,41 +152,37 @@ def _drift_warnings(plan: JudgePlan, vlm: OpenAIChat, canaries: int) -> list[str
 def _forecast(plan: JudgePlan, vlm: Vlm, unread: UnreadLimits) -> dict[str, Any]:
     """A run in figures before it: those of an endpoint with the answers it has in store, and prices."""
     size = plan.estimate()
-    told: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
-    told["size"] = plan.size()
-    told |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
+    figures: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
+    figures["size"] = plan.size()
+    figures |= {"tokens_in": size.text_tokens, "tokens_out_at_most": size.answer_tokens}
     if isinstance(vlm, OpenAIChat):
         cast = vlm.forecast(plan.conversations(), None if unread.keep_unread else readable_by(plan, vlm))
-        told |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
-        told["cost_at_most"] = cast.cost
-    return told | {"to_ask": told["questions"] - told["stored"]}
+        figures |= {"stored": cast.stored, "tokens_in": cast.tokens_in, "tokens_out_at_most": cast.tokens_out}
+        figures["cost_at_most"] = cast.cost
+    return figures | {"to_ask": figures["questions"] - figures["stored"]}
 
 
-def _print_size(plan: JudgePlan, told: dict[str, Any], name: str) -> None:
-    """Calls and cost, before anything is asked."""
-    cost = told["cost_at_most"]
-    priced = "cost not known without --prices" if cost is None else f"at most {cost:.4f}"
-    say(f"{name}: {plan.size()}; {told['to_ask']:,} to ask, {priced}", err=True)
-
-
-def _print_forecast(told: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
-    cost = told["cost_at_most"]
+def _print_forecast(forecast: dict[str, Any], warning: str | None, name: str, as_json: bool) -> None:
+    cost = forecast["cost_at_most"]
     if as_json:
-        print_json(told | {"judge": name, "dry_run": True, "cost_at_most": None if cost is None else float(cost)})
+        print_json(forecast | {"judge": name, "dry_run": True, "cost_at_most": None if cost is None else float(cost)})
         return
-    say(f"{name} would be asked {told['to_ask']:,} of {told['questions']:,} questions: {told['size']}", bold=True)
+    say(
+        f"{name} would be asked {forecast['to_ask']:,} of {forecast['questions']:,} questions: {forecast['size']}",
+        bold=True,
+    )
     priced = "not known: give a price list with --prices" if cost is None else f"at most {cost:.4f}"
     rows = [
-        ("answered already", f"{told['stored']:,}"),
-        ("pictures shown", f"{told['pictures']:,}"),
-        ("tokens read", f"{told['tokens_in']:,}"),
-        ("tokens written", f"at most {told['tokens_out_at_most']:,}"),
+        ("answered already", forecast["stored"]),
+        ("pictures shown", forecast["pictures"]),
+        ("tokens read", forecast["tokens_in"]),
+        ("tokens written", f"at most {forecast['tokens_out_at_most']:,}"),
         ("cost", priced),
     ]
     print_table(None, ("", ""), rows)
     if warning:
         say(f"note: {warning}", fg="yellow")
-    for note in told["notes"]:
+    for note in forecast["notes"]:
         say(f"- {note}")
 
 
@@ -216,26 +242,7 @@ def _progress_words(progress: JudgeProgress) -> str:
     return ", ".join(parts)
 
 
-def _print_run(report: JudgeRun, study: Path) -> None:
-    read = report.verdicts - report.unparsed
-    say(f"{report.judge}: {read:,} of {report.verdicts:,} verdicts read", bold=True)
-    rows = [(f"unparsed: {reason}", f"{count:,}") for reason, count in report.reasons.items()]
-    rows += [(f"no reply: {kind}", f"{count:,}") for kind, count in report.failed.items()]
-    if rows:
-        print_table(None, ("not counted as an answer", ""), rows)
-    cost = "" if report.cost is None else f", cost {report.cost:,.4f}"
-    tokens = "" if report.tokens_in is None else f", {report.tokens_in:,} + {report.tokens_out or 0:,} tokens"
-    say(f"{report.questions:,} questions, {report.stored:,} from the store{tokens}{cost}", dim=True)
-    for note in report.notes:
-        say(f"- {note}")
-    say(report.signature, dim=True)
-    after = "the same command again asks what got no reply" if report.failed else f"salon judge report {study}"
-    say(f"next: {after}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The commands that put a judge's questions into batch files, and take the results back.
-# --------------------------------------------------------------------------------------------------
+# -- batch ----------------------------------------------------------------------------------------------------------
 
 MOST_FAULTS = 10
 """Faults printed; --json prints all."""
@@ -268,17 +275,21 @@ def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
     \b
       salon judge batch out study --model gpt-4o -o questions.jsonl
     """
-    named, model = _endpoint(flags)
-    plan = build_judge_plan(study, named, **flags)
-    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
-        made = write_batch(vlm, plan.conversations(), output)
+    judge_choice, model = _endpoint(flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
+        batch_files = write_batch(vlm, plan.conversations(), output)
     if as_json:
-        told = {"files": [str(file) for file in made.files], "written": made.written, "stored": made.stored}
-        print_json(told | {"broken": made.broken})
+        record = {
+            "files": [str(file) for file in batch_files.files],
+            "written": batch_files.written,
+            "stored": batch_files.stored,
+        }
+        print_json(record | {"broken": batch_files.broken})
         return
-    say(f"{made.written:,} questions in {', '.join(map(str, made.files)) or 'no file'}", bold=True)
-    say(f"{made.stored:,} have an answer already", dim=True)
-    for reason in made.broken[:MOST_FAULTS]:
+    say(f"{batch_files.written:,} questions in {', '.join(map(str, batch_files.files)) or 'no file'}", bold=True)
+    say(f"{batch_files.stored:,} have an answer already", dim=True)
+    for reason in batch_files.broken[:MOST_FAULTS]:
         say(f"- {reason}", fg="yellow")
 
 
@@ -293,32 +304,30 @@ def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> No
     \b
       salon judge batch in study --model gpt-4o results.jsonl
     """
-    named, model = _endpoint(flags)
-    plan = build_judge_plan(study, named, **flags)
-    with CallStore(calls_file(named, study)) as store, endpoint_vlm(named, model, store) as vlm:
-        taken = read_batch(vlm, plan.conversations(), results)
-    faults = [(fault.where, fault.kind, fault.reason) for fault in taken.faults]
+    judge_choice, model = _endpoint(flags)
+    plan = build_judge_plan(study, judge_choice, **flags)
+    with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
+        result = read_batch(vlm, plan.conversations(), results)
+    faults = [(fault.where, fault.kind, fault.reason) for fault in result.faults]
     if as_json:
-        told = {"kept": taken.kept, "known": taken.known, "missing": taken.missing}
-        print_json(told | {"faults": [dict(zip(("where", "kind", "reason"), fault)) for fault in faults]})
+        record = {"kept": result.kept, "known": result.known, "missing": result.missing}
+        print_json(record | {"faults": [dict(zip(("where", "kind", "reason"), fault)) for fault in faults]})
     else:
-        say(f"{taken.kept:,} answers kept, {taken.known:,} known before, {taken.missing:,} still missing", bold=True)
+        say(f"{result.kept:,} answers kept, {result.known:,} known before, {result.missing:,} still missing", bold=True)
         if faults:
             print_table(None, ("line", "", "why it brought no answer"), faults[:MOST_FAULTS], left=(0, 1, 2))
-    if faults or taken.missing:
+    if faults or result.missing:
         click.get_current_context().exit(1)
 
 
 def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
-    named = settings_from(JudgeSpec, flags)
-    if named.model is None:
+    judge_choice = settings_from(JudgeSpec, flags)
+    if judge_choice.model is None:
         raise BadValue("a batch is for a model at an endpoint: --model is needed", found="none")
-    return named, named.model
+    return judge_choice, judge_choice.model
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that puts the checklist answers of several judges together.
-# --------------------------------------------------------------------------------------------------
+# -- route ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -340,27 +349,28 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
     if output is not None:
         check_target(output, overwrite=overwrite)
     chosen = read_routes(routes)
-    asked = routed_points(read_study_argument(local_path(study)), points, None, "")
-    settled = settle_points(asked, chosen, read_point_answers(study, chosen))
+    point_list = routed_points(read_study_argument(local_path(study)), points, None, "")
+    settled = settle_points(point_list, chosen, read_point_answers(study, chosen))
     if output is not None:
-        write_plain(pa.Table.from_pylist([one.model_dump() for one in settled]), output, overwrite=overwrite)
+        write_plain(pa.Table.from_pylist([row.model_dump() for row in settled]), output, overwrite=overwrite)
     if as_json:
-        print_json({"settled": [one.model_dump() | {"disputed": one.disputed} for one in settled]})
+        print_json({"settled": [row.model_dump() | {"disputed": row.disputed} for row in settled]})
         return
-    disputed = sum(one.disputed for one in settled)
+    disputed = sum(row.disputed for row in settled)
     say(f"{len(settled):,} points settled, {disputed:,} of them disputed between judges", bold=True)
     columns = ("tag", "rule", "points", "yes", "no", "open", "disputed")
-    print_table(None, columns, _by_tag(settled), left=(0, 1))
+    by_tag = _by_tag(settled)
+    print_table(None, columns, by_tag, left=(0, 1))
     say("open: no majority, or no answer that could be read; counted as neither yes nor no", dim=True)
 
 
-def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[str, ...]]:
+def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[Cell, ...]]:
     groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
-    for one in settled:
-        groups[one.tag or MISSING, one.rule].append(one)
-    rows = []
-    for (tag, rule), some in sorted(groups.items()):
-        counts = [sum(one.answer is answer for one in some) for answer in (True, False, None)]
-        numbers = (len(some), *counts, sum(one.disputed for one in some))
-        rows.append((tag, rule, *(f"{number:,}" for number in numbers)))
+    for point in settled:
+        groups[point.tag or MISSING, point.rule].append(point)
+    rows: list[tuple[Cell, ...]] = []
+    for (tag, rule), points in sorted(groups.items()):
+        counts = [sum(point.answer is answer for point in points) for answer in (True, False, None)]
+        numbers = (len(points), *counts, sum(point.disputed for point in points))
+        rows.append((tag, rule, *numbers))
     return rows

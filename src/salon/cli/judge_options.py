@@ -1,4 +1,4 @@
-"""What is asked: the options that all commands about a judge's questions share, and the plan they describe."""
+"""Options that commands share about judges: what is asked, who answers, and untrained VLMs that score."""
 
 from __future__ import annotations
 
@@ -11,15 +11,19 @@ import click
 from salon.cli.console import say, spinner
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import read_study_argument
-from salon.judge.messages import Templates
-from salon.judge.model_scorers import RaterSettings
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.protocol import JudgeSettings, read_pairs, ticked_points
-from salon.judge.registry import WAYS, JudgeSpec
-from salon.store.folder import local_path
-from salon.store.plain_files import read_points, read_routes
-from salon.study import Study
-from salon.study.answers import Point, points_for
+from salon.judge import (
+    WAYS,
+    JudgePlan,
+    JudgeSettings,
+    JudgeSpec,
+    RaterSettings,
+    Templates,
+    plan_run,
+    read_pairs,
+    ticked_points,
+)
+from salon.store import local_path, read_points, read_routes
+from salon.study import Point, Study, points_for
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _QUESTION_FILES = (
@@ -59,7 +63,7 @@ def _with_question_options(command: Any) -> Any:
 
 def build_judge_plan(
     folder: Path,
-    named: JudgeSpec,
+    judge_choice: JudgeSpec,
     *,
     pairs_file: Path | None,
     points: Path | None,
@@ -68,25 +72,32 @@ def build_judge_plan(
     **flags: Any,
 ) -> JudgePlan:
     """The plan that the flags describe, everything checked. A judge reads pictures in a folder, and writes there."""
-    named.check()
+    judge_choice.check()
     study = read_study_argument(local_path(folder))
     settings = settings_from(JudgeSettings, flags)
     own = None if templates is None else Templates.load(templates)
     pairs = None if pairs_file is None else read_pairs(pairs_file, study)
-    asked = routed_points(study, points, routes, named.judge)
+    points_asked = routed_points(study, points, routes, judge_choice.judge)
     with spinner("looking at pictures") as step:
-        return plan_run(study, folder, settings, templates=own, pairs=pairs, points=asked, looks=named.looks, step=step)
+        return plan_run(
+            study,
+            folder,
+            settings,
+            templates=own,
+            pairs=pairs,
+            points=points_asked,
+            looks=judge_choice.looks,
+            step=step,
+        )
 
 
 def routed_points(study: Study, points: Path | None, routes: Path | None, judge: str) -> list[Point]:
     """The points of a file, or those people ticked; with routes, those of this judge."""
-    found = ticked_points(study) if points is None else read_points(points)
-    return found if routes is None else points_for(judge, found, read_routes(routes))
+    all_points = ticked_points(study) if points is None else read_points(points)
+    return all_points if routes is None else points_for(judge, all_points, read_routes(routes))
 
 
-# --------------------------------------------------------------------------------------------------
-# What commands with scorers share about untrained VLMs: their flags, and the cost shown before anything is bought.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs -------------------------------------------------------------------------------------------------
 
 Command = Callable[..., Any]
 OnForecast = Callable[[Sequence[str]], None]

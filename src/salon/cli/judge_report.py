@@ -1,4 +1,4 @@
-"""The command that says what judges are worth."""
+"""`salon judge report`: how reliable are judges against people?"""
 
 from __future__ import annotations
 
@@ -8,37 +8,14 @@ from typing import Any
 
 import click
 
-from salon.cli.console import html_option, json_option, print_closing, print_json, print_table, say, spinner, write_page
+from salon.cli.console import html_option, json_option, print_json, spinner, write_page
+from salon.cli.evaluation import print_evaluation
 from salon.cli.judge_options import routed_points
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import read_study_argument
-from salon.evaluate.checklists import Routing
-from salon.evaluate.flags import NOT_RANKED
-from salon.evaluate.judges import report_judges, report_page
-from salon.evaluate.results import FlagPanel, JudgeFigures, JudgeReport, ReportSettings, TickReport
-from salon.report.numbers import MISSING, range_with_interval, with_interval
-from salon.store.plain_files import read_routes
+from salon.evaluate import ReportSettings, Routing, page_with_pictures, report_judges
+from salon.store import read_routes
 
-PAIR_COLUMNS = {
-    "accuracy": "accuracy",
-    "parsed_only": "parsed only",
-    "position_bias": "bias b",
-    "tie_rate": "ties t",
-    "conditional": "perception c",
-    "unseen": "unread",
-}
-TICK_COLUMNS = {
-    "accuracy": "accuracy",
-    "parsed_only": "parsed only",
-    "constant": "fixed answer",
-    "balanced": "balanced",
-    "kappa": "kappa",
-    "pass_rate": "passes",
-    "people_pass": "people pass",
-    "unread": "unread",
-}
-HARDEST = 3
-"""Points shown of each judge."""
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
 
@@ -87,134 +64,16 @@ def report(
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
     settings = settings_from(ReportSettings, flags)
-    found = read_study_argument(study)
+    study_data = read_study_argument(study)
     folder = study if study.is_dir() else None
-    routing = None if routes is None else Routing(routed_points(found, points, None, ""), read_routes(routes))
+    routing = None if routes is None else Routing(routed_points(study_data, points, None, ""), read_routes(routes))
     with spinner("judging the judges") as step:
-        made = report_judges(
-            found, folder, settings, names=names, scores=scores, routing=routing, check=check,
-            criteria=[found.criterion(id).id for id in criteria], progress=step,
+        judge_report = report_judges(
+            study_data, folder, settings, names=names, scores=scores, routing=routing, check=check,
+            criteria=[study_data.criterion(id).id for id in criteria], progress=step,
         )  # fmt: skip
-    write_page(lambda: report_page(made, found, folder), html, figures)
+    write_page(lambda: page_with_pictures(judge_report, study_data, folder), html, figures)
     if as_json:
-        print_json(made.model_dump(mode="json"))
+        print_json(judge_report)
     else:
-        print_report(made, html)
-
-
-def print_report(report: JudgeReport, html: Path | None = None) -> None:
-    """Judges, best first; then criteria, panel, warnings and policies."""
-    if report.judges:
-        _print_pairs(report)
-    if report.ticks is not None:
-        _print_ticks(report.ticks)
-    if report.flags:
-        _print_flags(report.flags)
-    print_closing(report.policies, report.signature_line, warnings=report.warnings, html=html)
-
-
-def _print_pairs(report: JudgeReport) -> None:
-    titles = ("judge", *PAIR_COLUMNS.values(), "ties counted", "pairs", "a point costs")
-    print_table("Judges against people: means over criteria", titles, [_row(one) for one in report.judges])
-    criteria = {part.criterion: part.name for one in report.judges for part in one.criteria}
-    if len(criteria) > 1:
-        rows = [(one.judge, *_by_criterion(one, list(criteria))) for one in report.judges]
-        print_table("\nAccuracy by criterion", ("judge", *criteria.values()), rows)
-    panel = [
-        (
-            one.name,
-            f"{one.pairs:,}",
-            f"{one.tied:,}",
-            one.raters,
-            range_with_interval(one.next_rater_range, one.next_rater),
-            range_with_interval(one.oracle_range, one.oracle),
-            one.signal or MISSING,
-        )
-        for one in report.panel
-    ]
-    columns = ("criterion", "pairs", "tied", "votes a pair", "next rater", "oracle", "do people agree?")
-    print_table("\nPeople", columns, panel, left=(0, 6))
-
-
-def _print_flags(flags: Sequence[FlagPanel]) -> None:
-    """What people flagged, and the judges that were asked for flags."""
-    rows = [
-        (
-            one.name,
-            one.cohort or MISSING,
-            f"{one.items:,}",
-            f"{one.answers:,}",
-            with_interval(one.flagged),
-            with_interval(one.alpha),
-        )
-        for one in flags
-    ]
-    columns = ("flag", "cohort", "items", "answers", "flagged", "alpha (ordinal)")
-    print_table("\nFlags of people", columns, rows, left=(0, 1))
-    judged_rows = [
-        (judged.judge, one.name, one.cohort or MISSING, with_interval(judged.separation), f"{judged.items:,}")
-        for one in flags
-        for judged in one.judges
-    ]
-    if judged_rows:
-        titles = ("judge", "flag", "cohort", "flags what people flag", "items")
-        print_table("\nFlags of judges", titles, judged_rows, left=(0, 1, 2))
-    say(NOT_RANKED, dim=True)
-
-
-def _print_ticks(ticks: TickReport) -> None:
-    """Judges of checklists, several as one, the points they find hardest, and the people."""
-    titles = ("judge", *TICK_COLUMNS.values(), "ticks")
-    rows: list[tuple[str, ...]] = [
-        (one.judge, *(with_interval(getattr(one.macro, name)) for name in TICK_COLUMNS), f"{one.macro.ticks:,}")
-        for one in ticks.judges
-    ]
-    print_table("Checklists against people: means over criteria", titles, rows)
-    if ticks.together:
-        rows = [
-            (one.rule, with_interval(one.macro.accuracy), with_interval(one.macro.unread), with_interval(one.disputed),
-             with_interval(one.settled_accuracy), with_interval(one.disputed_accuracy))
-            for one in ticks.together
-        ]  # fmt: skip
-        titles = ("rule", "accuracy", "open", "disputed", "when they agree", "when they do not")
-        print_table("\nJudges together", titles, rows)
-    hardest = [(one.judge, point) for one in ticks.judges for point in one.points[:HARDEST]]
-    rows = [
-        (
-            judge,
-            point.criterion,
-            point.point,
-            with_interval(point.accuracy),
-            *(f"{n:,}" for n in (point.people_yes, point.judge_yes, point.ticks)),
-        )
-        for judge, point in hardest
-    ]
-    titles = ("judge", "criterion", "point", "accuracy", "people pass", "judge passes", "of")
-    print_table("\nHardest points", titles, rows, left=(0, 1, 2))
-    rows = [
-        (
-            one.name,
-            f"{one.ticks:,}",
-            f"{one.tied:,}",
-            one.raters,
-            with_interval(one.pass_rate),
-            with_interval(one.two_people),
-            with_interval(one.kappa),
-            range_with_interval(one.next_rater_range, one.next_rater),
-            range_with_interval(one.oracle_range, one.oracle),
-        )
-        for one in ticks.panel
-    ]
-    titles = ("criterion", "ticks", "tied", "answers", "pass", "two agree", "kappa", "next rater", "oracle")
-    print_table("\nPeople who ticked", titles, rows)
-
-
-def _row(one: JudgeFigures) -> tuple[str, ...]:
-    figures = [with_interval(getattr(one.macro, name)) for name in PAIR_COLUMNS]
-    point = None if one.usage is None else one.usage.cost_per_point
-    return (one.judge, *figures, with_interval(one.with_ties), f"{one.macro.pairs:,}", with_interval(point, 4))
-
-
-def _by_criterion(one: JudgeFigures, criteria: Sequence[str]) -> list[str]:
-    found = {part.criterion: part.figures for part in one.criteria}
-    return [with_interval(figures.accuracy if (figures := found.get(id)) else None) for id in criteria]
+        print_evaluation(judge_report, html)

@@ -1,4 +1,4 @@
-"""A group of commands in the order they are used in; some are loaded only when called, as imports can take seconds."""
+"""Command groups whose commands are imported when they are called: `bench`, `distill` and `select`."""
 
 from __future__ import annotations
 
@@ -9,32 +9,33 @@ from typing import Any
 import click
 
 
-class LazyGroup(click.Group):
-    """`later`: name to (module:attribute, what the list of commands says of it)."""
+def load_command(place: str) -> click.Command:
+    """The command at `module:attribute`."""
+    module, attribute = place.split(":")
+    command: click.Command = getattr(importlib.import_module(module), attribute)
+    return command
 
-    def __init__(self, *args: Any, later: Mapping[str, tuple[str, str]] | None = None, **options: Any) -> None:
+
+class LazyGroup(click.Group):
+    """`lazy` maps names to (module:attribute, one line for the list of commands)."""
+
+    def __init__(self, *args: Any, lazy: Mapping[str, tuple[str, str]] | None = None, **options: Any) -> None:
         super().__init__(*args, **options)
-        self.later = dict(later or {})
+        self.lazy = dict(lazy or {})
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        return [*self.commands, *self.later]
+        return [*self.commands, *self.lazy]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        if name not in self.later:
-            return super().get_command(ctx, name)
-        module, attribute = self.later[name][0].split(":")
-        command: click.Command = getattr(importlib.import_module(module), attribute)
-        return command
+        return load_command(self.lazy[name][0]) if name in self.lazy else super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         own = [(name, command.get_short_help_str(100)) for name, command in self.commands.items()]
         with formatter.section("Commands"):
-            formatter.write_dl([*own, *((name, help) for name, (_, help) in self.later.items())])
+            formatter.write_dl([*own, *((name, help) for name, (_, help) in self.lazy.items())])
 
 
-# --------------------------------------------------------------------------------------------------
-# salon bench: suites, entries, boards and their sites.
-# --------------------------------------------------------------------------------------------------
+# -- bench ----------------------------------------------------------------------------------------------------------
 
 BENCH_COMMANDS: dict[str, tuple[str, str]] = {
     "list": ("salon.cli.bench_suites:list_", "The suites that come with Salon, or what a suite or a board holds."),
@@ -53,10 +54,9 @@ BENCH_COMMANDS: dict[str, tuple[str, str]] = {
     "rewards": ("salon.cli.bench_rewards:rewards", "Mean scores of generators by category; a report on one of them."),
     "posters": ("salon.cli.bench_posters:posters", "Understanding and making posters: PosterIQ's tasks, done right."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=BENCH_COMMANDS)
+@click.group(cls=LazyGroup, lazy=BENCH_COMMANDS)
 def bench() -> None:
     """Leaderboards of generators whose published numbers never move.
 
@@ -67,9 +67,7 @@ def bench() -> None:
     """
 
 
-# --------------------------------------------------------------------------------------------------
-# salon distill: from a VLM's own comparisons to a scorer that needs one pass.
-# --------------------------------------------------------------------------------------------------
+# -- distill --------------------------------------------------------------------------------------------------------
 
 DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
     "label": ("salon.cli.distill:label", "Labels for items from a VLM's own answers, without any person."),
@@ -77,10 +75,9 @@ DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
     "evaluate": ("salon.cli.distill:evaluate", "Predicted scores against what people gave, with intervals."),
     "ablate": ("salon.cli.distill:ablate", "The same distillation with one setting changed at a time."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=DISTILL_COMMANDS)
+@click.group(cls=LazyGroup, lazy=DISTILL_COMMANDS)
 def distill() -> None:
     """Turn a VLM's comparisons into calibrated pseudo-scores, and train it to give them in one pass.
 
@@ -91,9 +88,7 @@ def distill() -> None:
     """
 
 
-# --------------------------------------------------------------------------------------------------
-# salon select: put scores to work.
-# --------------------------------------------------------------------------------------------------
+# -- select ---------------------------------------------------------------------------------------------------------
 
 SELECT_COMMANDS: dict[str, tuple[str, str]] = {
     "best": ("salon.cli.select_best:best", "The best picture of each prompt: of a study, of files, or of N drawn."),
@@ -102,15 +97,14 @@ SELECT_COMMANDS: dict[str, tuple[str, str]] = {
     "cohp": ("salon.cli.select_loops:cohp", "Scores choose who draws, then draw on from the best picture."),
     "refine": ("salon.cli.select_loops:refine", "Draw, have a VLM look and revise the prompt, draw again."),
     "reference": ("salon.cli.select_best:reference", "Freeze where scores lie on a study, to weigh criteria by."),
-    "explain": ("salon.cli.select_best:explain_command", "Why a picture has its score, or stands above another."),
+    "explain": ("salon.cli.select_explain:explain_command", "Why a picture has its score, or stands above another."),
     "pairs": ("salon.cli.select_decisions:pairs", "Preference pairs for DPO, in the columns of diffusers and TRL."),
     "feedback": ("salon.cli.select_decisions:feedback", "Later human choices of a service's log, as a study."),
     "drift": ("salon.cli.select_decisions:drift", "Have a service's scores moved, and do people still agree?"),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=SELECT_COMMANDS)
+@click.group(cls=LazyGroup, lazy=SELECT_COMMANDS)
 def select() -> None:
     """Pick the best picture, hold back the bad ones, choose who draws, and draw better ones.
 

@@ -1,4 +1,4 @@
-"""The terminal door: finds the command, turns errors into messages and exit codes, and nothing else.
+"""The entry point of `salon`: finds the command, and turns errors into messages and exit codes.
 
 Exit codes: 0 done; 1 done, but something is missing or the answer is no; 2 misuse or bad input; 70 Salon's own fault.
 Commands are imported when they are called, so `salon --help` starts in a tenth of a second.
@@ -7,7 +7,6 @@ Commands are imported when they are called, so `salon --help` starts in a tenth 
 from __future__ import annotations
 
 import difflib
-import importlib
 import io
 import json
 import os
@@ -16,6 +15,7 @@ from collections.abc import Sequence
 
 import click
 
+from salon.cli.lazy_commands import load_command
 from salon.errors import BadFile, SalonError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
@@ -85,12 +85,7 @@ class StageGroup(click.Group):
         return [name for stage in COMMANDS.values() for name in stage]
 
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
-        for stage in COMMANDS.values():
-            if name in stage:
-                module, attribute = stage[name][0].split(":")
-                command: click.Command = getattr(importlib.import_module(module), attribute)
-                return command
-        return None
+        return next((load_command(stage[name][0]) for stage in COMMANDS.values() if name in stage), None)
 
     def resolve_command(
         self, ctx: click.Context, args: list[str]
@@ -144,7 +139,9 @@ def salon() -> None:
 def run(arguments: Sequence[str] | None = None) -> None:
     """Run the command line and leave with its exit code; no traceback reaches a user (SALON_DEBUG=1 shows it)."""
     arguments = list(sys.argv[1:] if arguments is None else arguments)
-    _allow_any_text()
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         code = _main(arguments)
         sys.exit(code if isinstance(code, int) else 0)
@@ -196,8 +193,8 @@ def _with_suggestion(error: click.ClickException) -> click.ClickException:
     kind = error.param.type
     if not isinstance(kind, click.Choice):
         return error
-    found = error.message.partition(" is not one of ")[0].strip("'\"")
-    close = difflib.get_close_matches(found, [str(choice) for choice in kind.choices], n=1)
+    word = error.message.partition(" is not one of ")[0].strip("'\"")
+    close = difflib.get_close_matches(word, [str(choice) for choice in kind.choices], n=1)
     if not close:
         return error
     return click.BadParameter(
@@ -212,21 +209,14 @@ def _main(arguments: Sequence[str]) -> object:
         return 0
 
 
-def _allow_any_text() -> None:
-    """A terminal that cannot show a letter shows its code; in JSON that is the same letter, written as an escape."""
-    for stream in (sys.stdout, sys.stderr):
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="backslashreplace")
-
-
-def _print_path_error(found: str, where: object, arguments: Sequence[str]) -> None:
-    told = BadFile(
+def _print_path_error(problem: str, where: object, arguments: Sequence[str]) -> None:
+    error = BadFile(
         "a place that can be read and written is needed",
-        found=found,
+        found=problem,
         where=str(where) if where else None,
         remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
     )
-    _print_error(told.message(), told.as_json() | {"error": "OSError"}, arguments)
+    _print_error(error.message(), error.as_json() | {"error": "OSError"}, arguments)
 
 
 def _print_error(text: str, record: dict[str, str | None], arguments: Sequence[str]) -> None:

@@ -1,8 +1,7 @@
-"""Flags from settings: each field of a stage's settings is described once, and the terminal reads it there."""
+"""Flags from settings classes: name, help, type and default of a flag come from the field."""
 
 from __future__ import annotations
 
-import importlib
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
@@ -46,7 +45,8 @@ class PluginChoice(click.Choice[str]):
         self.group = group
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        plugins = importlib.import_module("salon.study.plugins")  # with the tables of a study: not for a help
+        from salon.study import plugins  # with the tables of a study: not for a help
+
         if value not in self.choices and plugins.find_plugin(self.group, str(value), self.choices) is not None:
             return str(value)
         return super().convert(value, param, ctx)
@@ -70,17 +70,17 @@ def options_from(
 def settings_from(settings: type[S], flags: Mapping[str, Any]) -> S:
     """The settings object that the flags describe; a value out of range is a usage error."""
     fields = {name: field for name, field in settings.model_fields.items() if name in flags and not _is_nested(field)}
-    given = {name: flags[name] for name in fields}
+    values = {name: flags[name] for name in fields}
     try:
-        return settings(**{name: value for name, value in given.items() if value is not None})
+        return settings(**{name: value for name, value in values.items() if value is not None})
     except ValidationError as error:
         fault = error.errors(include_url=False)[0]
         name = str(fault["loc"][0]) if fault["loc"] else ""
-        told = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
+        message = fault["msg"].removeprefix("Value error, ").replace("Input should be", "it must be")
         about = settings.model_fields[name].description if name in settings.model_fields else None
         flag = "--" + name.replace("_", "-") if name else "these settings"
         raise BadValue(
-            f"{flag}: {told}", found=repr(fault.get("input")), remedy=about and f"{flag} is: {about}"
+            f"{flag}: {message}", found=repr(fault.get("input")), remedy=about and f"{flag} is: {about}"
         ) from None
 
 

@@ -1,4 +1,4 @@
-"""The commands about plugins: which there are, and whether one keeps to its Protocol."""
+"""`salon plugins`: list the installed plugins, and check that one keeps to its Protocol."""
 
 from __future__ import annotations
 
@@ -10,12 +10,11 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.conformance import check_plugin
 from salon.errors import BadValue
-from salon.fuse.results import Method
-from salon.generate.registry import builtin_generators
-from salon.judge.scorers.registry import builtin_scorers
-from salon.store.formats import KINDS
-from salon.study.nouns import Noun
-from salon.study.plugins import GROUPS, find_plugin, installed_plugins, is_python_word
+from salon.fuse import Method
+from salon.generate import builtin_generators
+from salon.judge import builtin_scorers
+from salon.store import KINDS
+from salon.study import GROUPS, Noun, find_plugin, installed_plugins, is_python_word
 
 
 @click.group()
@@ -37,14 +36,16 @@ def list_(as_json: bool) -> None:
     \b
       salon plugins list --json
     """
-    found = list_plugins()
+    plugin_lines = list_plugins()
     if as_json:
-        print_json({"plugins": [one.model_dump(mode="json") for one in found]})
+        print_json({"plugins": [plugin.model_dump(mode="json") for plugin in plugin_lines]})
         return
-    if not found:
+    if not plugin_lines:
         say("no plugins are installed; python:MODULE:NAME takes an object without a package")
         return
-    rows = [(one.group, one.name, one.place, one.package or "", one.refused or "") for one in found]
+    rows = [
+        (plugin.group, plugin.name, plugin.place, plugin.package or "", plugin.refused or "") for plugin in plugin_lines
+    ]
     print_table(None, ("kind", "name", "object", "package", "refused"), rows, left=(0, 1, 2, 3, 4))
 
 
@@ -67,10 +68,10 @@ def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None
     kind = kind or _kind_of(word)
     report = check_plugin(kind, word, builtin_words(kind), file=file)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         say(f"{word}, one of salon.{kind}: {report.origin}", bold=True)
-        rows = [("yes" if one.passed else "NO", one.name, one.found) for one in report.checks]
+        rows = [("yes" if row.passed else "NO", row.name, row.found) for row in report.checks]
         print_table(None, ("passed", "check", "found"), rows, left=(0, 1, 2))
     raise SystemExit(0 if report.passed else 1)
 
@@ -87,9 +88,7 @@ def _kind_of(word: str) -> str:
     return kinds[0]
 
 
-# --------------------------------------------------------------------------------------------------
-# All plugins of all kinds, beside the built-in names that they may not take.
-# --------------------------------------------------------------------------------------------------
+# -- the list -------------------------------------------------------------------------------------------------------
 
 
 class PluginLine(Noun):
@@ -114,7 +113,7 @@ def builtin_words(group: str) -> list[str]:
 def list_plugins() -> list[PluginLine]:
     """Every installed plugin by kind and name."""
     return [
-        PluginLine(group=group, name=one.word, place=one.place, package=one.package, refused=one.refused)
+        PluginLine(group=group, name=plugin.word, place=plugin.place, package=plugin.package, refused=plugin.refused)
         for group in GROUPS
-        for one in installed_plugins(group, builtin_words(group))
+        for plugin in installed_plugins(group, builtin_words(group))
     ]

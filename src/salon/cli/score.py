@@ -1,4 +1,4 @@
-"""The command that scores the items of a study, or pictures that belong to none."""
+"""`salon score`: scores for the items of a study, or for pictures outside a study."""
 
 from __future__ import annotations
 
@@ -12,21 +12,29 @@ from salon.cli.console import json_option, print_json, print_table, printable, p
 from salon.cli.judge_options import OnForecast, forecast_printer, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import InputError
-from salon.judge.model_scorers import RaterSettings, UntrainedScorer, expand_raters, scorer_names, split_rater
-from salon.judge.picture_scores import DistributedScorer, PictureSource, open_pictures, score_pictures
-from salon.judge.scorers.registry import make_scorer, scorer_lines
-from salon.judge.scoring import (
+from salon.judge import (
     SCORES_FOLDER,
+    DistributedScorer,
+    PictureSource,
+    RaterSettings,
     ScoreRun,
     ScoreSettings,
+    UntrainedScorer,
+    expand_raters,
     items_with_pictures,
+    make_scorer,
+    open_pictures,
     read_scores,
+    score_pictures,
     score_study,
+    scorer_lines,
+    scorer_names,
     scores_file,
+    split_rater,
 )
-from salon.models.cache import ResultCache
+from salon.models import ResultCache
 from salon.report.numbers import fixed
-from salon.store.folder import is_study, local_path, open_study
+from salon.store import is_study, local_path, open_study
 from salon.study import Item, Prompt, Scorer
 
 _MOST_PRINTED = 20
@@ -94,30 +102,50 @@ def score(
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
     if list_:
-        _print_list(as_json)
+        if as_json:
+            print_json({"scorers": [{"name": name, "measures": measures} for name, measures in scorer_lines()]})
+        else:
+            print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
         return
-    named = [*names, *(one for folder in models for one in scorer_names(folder, criteria))]
-    if place is None or not named:
+    scorer_words = [*names, *(criterion for folder in models for criterion in scorer_names(folder, criteria))]
+    if place is None or not scorer_words:
         raise click.UsageError("a STUDY or IMAGES and at least one --scorer or --model are needed; --list names them")
     if criteria and not models and not any(split_rater(word) for word in names):
         raise InputError("--criterion goes with --model or an untrained VLM", found="neither")
     rater = settings_from(RaterSettings, flags)
     if any(split_rater(word) for word in names):
-        found = open_study(place) if is_study(local_path(place)) else None
-        rater = rater.about(criteria) if found is None else rater.on(found, local_path(place), criteria)
-        named = expand_raters(named, [one.id for one in rater.criteria])
+        study_data = open_study(place) if is_study(local_path(place)) else None
+        rater = rater.about(criteria) if study_data is None else rater.on(study_data, local_path(place), criteria)
+        scorer_words = expand_raters(scorer_words, [criterion.id for criterion in rater.criteria])
     settings = settings_from(ScoreSettings, flags).model_copy(update={"rater": rater})
-    if name and len(named) > 1:
-        raise InputError("--name goes with a single scorer", found=f"{len(named)} scorers")
+    if name and len(scorer_words) > 1:
+        raise InputError("--name goes with a single scorer", found=f"{len(scorer_words)} scorers")
     on_forecast = forecast_printer(dry_run)
     if is_study(local_path(place)):
         if prompt or prompts or output:
             raise InputError("--prompt, --prompts and --output go with pictures", found="a study", where=str(place))
-        runs, folder = _score_study(place, named, name, settings, on_forecast, quiet=as_json), place / SCORES_FOLDER
+        runs, folder = (
+            _score_study(place, scorer_words, name, settings, on_forecast, quiet=as_json),
+            place / SCORES_FOLDER,
+        )
     else:
         source, folder = open_pictures(place, prompt=prompt, prompts=prompts), output or _beside(place)
-        on_forecast(_costs([make_scorer(text, settings) for text in named], _paths(source)))
-        runs = _score_pictures(source, folder, named, name, settings, quiet=as_json)
+        on_forecast(
+            _costs(
+                [make_scorer(text, settings) for text in scorer_words],
+                [
+                    (
+                        Item(
+                            id=picture.item,
+                            image=None if isinstance(picture.image, bytes | None) else str(picture.image),
+                        ),
+                        picture.prompt,
+                    )
+                    for picture in source
+                ],
+            )
+        )
+        runs = _score_pictures(source, folder, scorer_words, name, settings, quiet=as_json)
     if as_json:
         print_json({"study": str(place), "scorers": [run.model_dump(mode="json") for run in runs]})
     else:
@@ -129,49 +157,44 @@ def score(
 
 def _score_study(
     study: Path,
-    named: Sequence[str],
+    scorer_words: Sequence[str],
     name: str | None,
     settings: ScoreSettings,
     on_forecast: OnForecast,
     *,
     quiet: bool,
 ) -> list[ScoreRun]:
-    folder, opened, kept = study.resolve(), open_study(study), ResultCache()
+    folder, opened, cache = study.resolve(), open_study(study), ResultCache()
     runs = []
-    scorers = [_scorer(text, settings, folder, kept) for text in named]
+    scorers = [
+        (make_scorer(text, settings, cache) if settings.engine == "here" else DistributedScorer(text, settings, folder))
+        for text in scorer_words
+    ]
     on_forecast(_costs(scorers, items_with_pictures(opened, folder, settings.limit)))
     for scorer in scorers:
         scorer.name = name or scorer.name
         with progress_bar(scorer.name, quiet=quiet) as progress:
-            runs.append(score_study(opened, folder, scorer, settings, progress, kept=kept))
+            runs.append(score_study(opened, folder, scorer, settings, progress, cache=cache))
     return runs
 
 
-def _costs(scorers: Sequence[Scorer], asked: Sequence[tuple[Item, Prompt | None]]) -> list[str]:
+def _costs(scorers: Sequence[Scorer], item_prompts: Sequence[tuple[Item, Prompt | None]]) -> list[str]:
     """What endpoints will be asked, a line for each VLM: its criteria share their answers."""
-    raters = {one.title: one for one in reversed(scorers) if isinstance(one, UntrainedScorer)}
-    return [line for one in raters.values() if (line := one.forecast_words(asked))]
-
-
-def _paths(source: PictureSource) -> list[tuple[Item, Prompt | None]]:
-    """Pictures that lie in files; those inside a table are counted as if they were missing."""
-    return [
-        (Item(id=one.item, image=None if isinstance(one.image, bytes | None) else str(one.image)), one.prompt)
-        for one in source
-    ]
-
-
-def _scorer(named: str, settings: ScoreSettings, folder: Path, kept: ResultCache) -> Scorer:
-    return (
-        make_scorer(named, settings, kept) if settings.engine == "here" else DistributedScorer(named, settings, folder)
-    )
+    raters = {rater.title: rater for rater in reversed(scorers) if isinstance(rater, UntrainedScorer)}
+    return [line for rater in raters.values() if (line := rater.forecast_words(item_prompts))]
 
 
 def _score_pictures(
-    source: PictureSource, out: Path, named: Sequence[str], name: str | None, settings: ScoreSettings, *, quiet: bool
+    source: PictureSource,
+    out: Path,
+    scorer_words: Sequence[str],
+    name: str | None,
+    settings: ScoreSettings,
+    *,
+    quiet: bool,
 ) -> list[ScoreRun]:
     runs = []
-    for text in named:
+    for text in scorer_words:
         with progress_bar(text, quiet=quiet) as progress:
             runs.append(score_pictures(source, out, text, settings, progress, name=name))
     return runs
@@ -195,16 +218,9 @@ def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:
     print_table(None, ("item", *(run.scorer for run in runs)), rows)
 
 
-def _print_list(as_json: bool) -> None:
-    if as_json:
-        print_json({"scorers": [{"name": name, "measures": told} for name, told in scorer_lines()]})
-    else:
-        print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
-
-
 def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
     rows = [
-        (run.scorer, f"{run.scored:,}", f"{run.items - run.scored:,}", f"{run.reused:,}", fixed(run.low),
+        (run.scorer, run.scored, run.items - run.scored, run.reused, fixed(run.low),
          fixed(run.high), "yes" if run.card.higher_is_better else "no")
         for run in runs
     ]  # fmt: skip

@@ -1,4 +1,4 @@
-"""The command that picks the best of several pictures of each prompt."""
+"""`salon select best` and `salon select reference`: pick pictures by their scores."""
 
 from __future__ import annotations
 
@@ -9,43 +9,40 @@ from typing import Any, get_args
 import click
 
 from salon.cli.console import (
-    html_option,
     json_option,
     print_json,
     print_table,
     say,
-    spinner,
     staged_progress_bar,
-    write_page,
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
-from salon.generate.curate import TYPED_PROMPT, read_prompt_argument
-from salon.generate.record import GenerateSettings
-from salon.generate.registry import CallTerms, make_generators
-from salon.judge.picture_scores import open_pictures, text_prompt
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, fixed
-from salon.select.best import BestReport, PickSettings, PromptPick
-from salon.select.best_of import (
+from salon.generate import TYPED_PROMPT, CallTerms, GenerateSettings, make_generators, read_prompt_argument
+from salon.judge import ScoreSettings, open_pictures, text_prompt
+from salon.report import MISSING
+from salon.report.numbers import fixed
+from salon.select import (
     BEST_FOLDER,
+    BestReport,
     BestSettings,
+    Explore,
+    PickSettings,
+    PromptPick,
+    StepCallback,
     best_of_pictures,
     best_of_study,
     draw_and_pick,
+    list_scorers,
     picks_table,
+    read_reference,
+    reference_from_scores,
+    route_prompts,
     scores_beside,
+    study_scores,
     write_best,
+    write_sealed,
 )
-from salon.select.explain import Explanation, PictureExplanation, RaterOpinion
-from salon.select.explain_picture import ExplainSettings, explain, open_judged_study
-from salon.select.explain_report import explain_page
-from salon.select.route import Explore, route_prompts
-from salon.select.scores import StepCallback, list_scorers, reference_from_scores, study_scores
-from salon.select.weights import ScoreReference, read_reference, write_sealed
-from salon.store.folder import is_study, local_path, open_study
-from salon.store.plain_files import check_target, write_plain
-from salon.study import Prompt
+from salon.store import check_target, is_study, local_path, open_study, write_plain
 
 _MOST_PROMPTS = 20
 _LONGEST = 40
@@ -112,7 +109,13 @@ def best(
     if table is not None:
         check_target(table, overwrite=True)
     words = list_scorers(names, models, criteria)
-    wish = _build_wish(flags)
+    reference = None if flags["reference"] is None else read_reference(flags["reference"])
+    wish = BestSettings(
+        weights=flags["weights"],
+        reference=reference,
+        equal_scales=flags["equal_scales"],
+        pick=settings_from(PickSettings, flags),
+    )
     with staged_progress_bar("select", quiet=as_json) as watch:
         if drawing or route:
             report, out, pictures = _best_of_drawn(place, drawing, route, output, words, wish, flags, watch)
@@ -122,19 +125,33 @@ def best(
     if table is not None:
         write_plain(picks_table(report), table, overwrite=True)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_best(report, page)
+        say(f"{report.chosen:,} of {report.prompts:,} prompts have a best of {report.items:,} items", bold=True)
+        for outcome, count in report.outcomes.items():
+            if outcome not in ("best", "only"):
+                say(f"- {outcome}: {count:,}")
+        say(f"- chosen, and not told from another: {report.tied:,}")
+        for reason, count in report.reasons.items():
+            say(f"- {count:,} scores missing: {reason}")
+        for kind, count in report.not_made.items():
+            say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
+        rows = [
+            (_prompt_label(pick), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
+             fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
+            for pick, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
+        ]  # fmt: skip
+        print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
+        if len(report.picks) > _MOST_PROMPTS:
+            say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
+        weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
+        say(f"weights: {weights}; total in {report.scale}", dim=True)
+        for note in (*report.policies, *report.notes):
+            say(f"- {note}", dim=True)
+        say(str(report.signature), dim=True)
+        say(f"wrote {page}")
     if report.chosen < report.prompts:
         click.get_current_context().exit(1)
-
-
-def _build_wish(flags: dict[str, Any]) -> BestSettings:
-    reference = None if flags["reference"] is None else read_reference(flags["reference"])
-    return BestSettings(
-        weights=flags["weights"], reference=reference, equal_scales=flags["equal_scales"],
-        pick=settings_from(PickSettings, flags),
-    )  # fmt: skip
 
 
 def _scoring(flags: dict[str, Any], limit: int | None) -> ScoreSettings:
@@ -157,17 +174,19 @@ def _best_of_drawn(
         raise InputError("--explore goes with --route", found="no routes")
     if drawing and route:
         raise InputError("-g or --route says who draws", found="both of them")
-    asked = read_prompt_argument(place, flags["limit"])
-    wanted = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
-    settings = GenerateSettings.parse(wanted, where="options")
+    prompt_list = read_prompt_argument(place, flags["limit"])
+    options = {"seeds": flags["count"], "seed": flags["seed"], "size": flags["size"]}
+    settings = GenerateSettings.parse(options, where="options")
     terms = CallTerms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"))
     routing, notes = (
-        (None, ()) if route is None else route_prompts(route, asked, wish.weights, flags["seed"], flags["explore"])
+        (None, ())
+        if route is None
+        else route_prompts(route, prompt_list, wish.weights, flags["seed"], flags["explore"])
     )
-    chosen = list(drawing) if routing is None else list(dict.fromkeys(one.generator for one in routing.values()))
+    chosen = list(drawing) if routing is None else list(dict.fromkeys(choice.generator for choice in routing.values()))
     report = draw_and_pick(
-        asked, make_generators(chosen, asked, terms), settings, output, words, wish, routing=routing, watch=watch,
-        scoring=_scoring(flags, None), notes=notes,
+        prompt_list, make_generators(chosen, prompt_list, terms), settings, output, words, wish, routing=routing,
+        watch=watch, scoring=_scoring(flags, None), notes=notes,
     )  # fmt: skip
     return report, output / BEST_FOLDER, output
 
@@ -193,43 +212,15 @@ def _best_of_existing(
     return report, output or beside, Path()
 
 
-def _print_best(report: BestReport, page: Path) -> None:
-    say(f"{report.chosen:,} of {report.prompts:,} prompts have a best of {report.items:,} items", bold=True)
-    for outcome, count in report.outcomes.items():
-        if outcome not in ("best", "only"):
-            say(f"- {outcome}: {count:,}")
-    say(f"- chosen, and not told from another: {report.tied:,}")
-    for reason, count in report.reasons.items():
-        say(f"- {count:,} scores missing: {reason}")
-    for kind, count in report.not_made.items():
-        say(f"- {count:,} of {report.wanted:,} pictures not made: {kind}")
-    rows = [
-        (_prompt_label(one), str(row["chosen"] or row["outcome"]), fixed(row["total"]), fixed(row["sd"]),
-         fixed(row["bound"]), fixed(row["margin"]), f"{row['tied']}", f"{row['items']}")
-        for one, row in zip(report.picks[:_MOST_PROMPTS], report.rows())
-    ]  # fmt: skip
-    print_table(None, ("prompt", "chosen", "total", "sd", "bound", "margin", "tied", "of"), rows, left=(0, 1))
-    if len(report.picks) > _MOST_PROMPTS:
-        say(f"... and {len(report.picks) - _MOST_PROMPTS:,} more in {page.parent}")
-    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
-    say(f"weights: {weights}; total in {report.scale}", dim=True)
-    for words in (*report.policies, *report.notes):
-        say(f"- {words}", dim=True)
-    say(str(report.signature), dim=True)
-    say(f"wrote {page}")
-
-
-def _prompt_label(one: PromptPick) -> str:
+def _prompt_label(pick: PromptPick) -> str:
     """Its id; the words themselves where the id was made from them."""
-    told = " ".join(one.text.split())
-    if told and one.prompt in (TYPED_PROMPT, text_prompt(one.text).id):
-        return told if len(told) <= _LONGEST else f"{told[: _LONGEST - 1]}…"
-    return one.prompt or MISSING
+    text = " ".join(pick.text.split())
+    if text and pick.prompt in (TYPED_PROMPT, text_prompt(pick.text).id):
+        return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
+    return pick.prompt or MISSING
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that freezes where scores lie on a study, so that criteria can be weighed on one scale.
-# --------------------------------------------------------------------------------------------------
+# -- reference ------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -269,22 +260,6 @@ def reference(
       salon select reference study --model taste-heads -o reference.json
       salon select reference study --model taste-heads --criterion taste/mood -s words -o reference.json
     """
-    _require_new_file(output, overwrite)
-    words = list_scorers(names, models, criteria)
-    opened = open_study(study)
-    with staged_progress_bar("reference", quiet=as_json) as watch:
-        settings = ScoreSettings(device=device, batch=batch, limit=limit)
-        table = study_scores(opened, local_path(study), words, settings, watch)
-    made = reference_from_scores(table, name or opened.name)
-    write_sealed(made, output, overwrite=overwrite)
-    if as_json:
-        print_json({"file": str(output), "hash": made.hash, **made.model_dump(mode="json")})
-    else:
-        _print_reference(made, output, simulated=opened.simulated)
-
-
-def _require_new_file(output: Path, overwrite: bool) -> None:
-    """Refuse before anything is scored."""
     if output.exists() and not overwrite:
         raise BadFile(
             "a frozen file is only replaced when asked to", found="one that is there", where=str(output),
@@ -292,123 +267,22 @@ def _require_new_file(output: Path, overwrite: bool) -> None:
         )  # fmt: skip
     if not output.absolute().parent.is_dir():
         raise BadFile("the folder of the output must be there", found="none", where=str(output.absolute().parent))
-
-
-def _print_reference(made: ScoreReference, output: Path, *, simulated: bool) -> None:
-    if simulated:
-        say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
-    rows = [
-        (one.criterion, f"{one.mean:.4g}", f"{one.sd:.4g}", f"{one.n:,}", f"{one.missing:,}") for one in made.levels
-    ]
-    print_table(f"scores on {made.name}", ("criterion", "mean", "sd", "items", "without"), rows)
-    say("missing: items without a score enter neither mean nor deviation", dim=True)
-    say(f"wrote {output}, hash {made.hash}")
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that explains a score.
-# --------------------------------------------------------------------------------------------------
-
-_PATH = click.Path(path_type=Path)
-_FILE = click.Path(path_type=Path, dir_okay=False)
-
-
-@click.command("explain")
-@click.argument("picture", type=_FILE)
-@click.argument("other", type=_FILE, required=False)
-@click.option("-s", "--scorer", "names", multiple=True, metavar="NAME", help="As for salon score (repeatable).")
-@click.option("--model", "models", multiple=True, type=_PATH, help="Folder of a trained model (repeatable).")
-@click.option("--study", type=_PATH, help="Folder of a study with judgments: neighbours, and where measurements stand.")
-@click.option("--prompt", help="What the picture was made for  [default: the prompt of the study's same picture]")
-@click.option("-w", "--weights", help="Criterion weights: typography=3,mood=1; *=1 for all others  [default: alike]")
-@click.option("--reference", type=_FILE, help="Frozen reference that brings criteria to one scale.")
-@click.option("--equal-scales", is_flag=True, help="Declare that all scores are on one scale.")
-@options_from(ExplainSettings)
-@html_option()
-@json_option
-def explain_command(
-    picture: Path,
-    other: Path | None,
-    names: Sequence[str],
-    models: Sequence[Path],
-    study: Path | None,
-    prompt: str | None,
-    weights: str | None,
-    reference: Path | None,
-    equal_scales: bool,
-    html: Path | None,
-    figures: Path | None,
-    as_json: bool,
-    **flags: Any,
-) -> None:
-    """Why PICTURE has its score; with OTHER, why one stands above the other.
-
-    What each criterion adds to the total is exact: the parts sum to it. Judged pictures that the model sees near it
-    (with what raters said of them) and measurements by rule stand beside it: they describe, they are no causes.
-
-    \b
-      salon select explain poster.png --model taste --study judged --html why.html
-      salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
-    """
-    pictures = [picture] if other is None else [picture, other]
-    judged = None if study is None else open_judged_study(open_study(study), study)
-    with spinner("explaining"):
-        found = explain(
-            pictures, names=names, models=models, judged=judged,
-            prompt=None if prompt is None else Prompt(id="given", text=prompt), weights=weights,
-            reference=None if reference is None else read_reference(reference), equal=equal_scales,
-            settings=settings_from(ExplainSettings, flags),
-        )  # fmt: skip
-    write_page(lambda: explain_page(found, pictures, study), html, figures)
+    words = list_scorers(names, models, criteria)
+    opened = open_study(study)
+    with staged_progress_bar("reference", quiet=as_json) as watch:
+        settings = ScoreSettings(device=device, batch=batch, limit=limit)
+        table = study_scores(opened, local_path(study), words, settings, watch)
+    score_reference = reference_from_scores(table, name or opened.name)
+    write_sealed(score_reference, output, overwrite=overwrite)
     if as_json:
-        print_json({**found.model_dump(mode="json"), "signature_line": str(found.signature)})
-        return
-    _print_explanation(found)
-    if html is not None:
-        say(f"wrote {html}")
-
-
-def _print_explanation(found: Explanation) -> None:
-    if found.simulated:
-        say("SIMULATED: nobody gave the study's answers.")
-    if found.difference is not None:
-        say(found.difference.told, bold=True)
-    for one in found.pictures:
-        _print_one(one, found.scale)
-    for note in found.notes:
-        say(f"- {note}")
-    say(found.caution, dim=True)
-    say(str(found.signature), dim=True)
-
-
-def _print_one(one: PictureExplanation, scale: str) -> None:
-    total = "no total" if one.total is None else f"{one.total:.3f}" + (f" ± {one.sd:.3f}" if one.sd else "")
-    say(f"{one.picture}: {total} ({scale})", bold=True)
-    rows = [
-        (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
-         part.unscored or "")
-        for part in one.contributions
-    ]  # fmt: skip
-    print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
-    if one.neighbours:
-        counts = {part.criterion for part in one.contributions if part.share > 0}
-        near = [(other.item, f"{other.distance:.3f}", _all_said_words(other.said, counts)) for other in one.neighbours]
-        print_table("judged pictures near it", ("item", "distance", "raters said"), near, left=(0, 2))
-    if one.measurements:
-        stood = [
-            (part.name, fixed(part.value), MISSING if part.below is None else f"{part.below:.0%}",
-             part.tells if part.value is not None else f"no value: {part.unmeasured}")
-            for part in one.measurements
-        ]  # fmt: skip
-        print_table("measured by rule", ("measurement", "value", "study below", ""), stood, left=(0, 3))
-
-
-def _all_said_words(said: Sequence[RaterOpinion], counts: set[str]) -> str:
-    """Under the criteria that count; under all where raters were asked about others."""
-    return "; ".join(map(_said_words, [one for one in said if one.criterion in counts] or said))
-
-
-def _said_words(one: RaterOpinion) -> str:
-    figure = one.figure
-    around = "" if figure.low is None or figure.high is None else f" [{figure.low:.2f}, {figure.high:.2f}]"
-    return f"{one.criterion} {one.kind} {figure.value:.2f}{around} by {one.raters}"
+        print_json({"file": str(output), "hash": score_reference.hash, **score_reference.model_dump(mode="json")})
+    else:
+        if opened.simulated:
+            say("SIMULATED: nobody judged these items; means and deviations are of scores all the same.")
+        rows = [
+            (level.criterion, f"{level.mean:.4g}", f"{level.sd:.4g}", level.n, level.missing)
+            for level in score_reference.levels
+        ]
+        print_table(f"scores on {score_reference.name}", ("criterion", "mean", "sd", "items", "without"), rows)
+        say("missing: items without a score enter neither mean nor deviation", dim=True)
+        say(f"wrote {output}, hash {score_reference.hash}")

@@ -1,4 +1,4 @@
-"""The command that makes a gate, and the same one that uses it."""
+"""`salon select gate`, `route`, `pairs`, `feedback` and `drift`: rules from judgments, and later choices."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from salon.cli.console import (
+    Cell,
     count,
     json_option,
     print_json,
@@ -23,47 +24,49 @@ from salon.cli.console import (
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option
 from salon.errors import BadFile, InputError
-from salon.generate.prompts import read_prompts
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import MISSING, fixed, with_interval
-from salon.select.gate import Gate, GateRow, GateSettings, read_gate
-from salon.select.gate_run import (
+from salon.generate import read_prompts
+from salon.judge import ScoreSettings
+from salon.report import MISSING
+from salon.report.numbers import fixed
+from salon.select import (
+    PAIR_FORMATS,
     SIMULATED_GATE,
+    AgreementDrift,
+    CriterionDrift,
+    DriftSettings,
+    Explore,
+    Gate,
+    GateRow,
     GateRun,
+    GateSettings,
+    PairCandidate,
+    PreferencePairSettings,
+    Routes,
+    StepCallback,
+    apply_feedback,
+    choose_routes,
+    feedback_study,
     flag_criterion,
+    fused_candidates,
     gate_for_study,
     gate_page,
     page_beside,
     pass_gate,
-)
-from salon.select.pair_export import (
-    PAIR_FORMATS,
-    PairReport,
-    fused_candidates,
-    scorer_candidates,
-    vote_candidates,
-    write_pairs,
-)
-from salon.select.pairs import PairCandidate, PreferencePairSettings
-from salon.select.route import Explore, RouteChoice, Routes, apply_feedback, choose_routes, read_feedback
-from salon.select.route_sources import read_any_routes, study_routes
-from salon.select.scores import StepCallback
-from salon.select.service.drift import (
-    AgreementDrift,
-    CriterionDrift,
-    DriftReport,
-    DriftSettings,
+    read_any_routes,
     read_drift_reference,
+    read_feedback,
+    read_gate,
+    save_feedback,
+    scorer_candidates,
+    study_routes,
+    vote_candidates,
     watch_log,
     write_drift_reference,
+    write_pairs,
+    write_sealed,
 )
-from salon.select.service.feedback_study import FeedbackStudy, feedback_study, save_feedback
-from salon.select.weights import write_sealed
-from salon.stats.agreement import wilson
-from salon.stats.result import Estimate
-from salon.store.atomic_files import wait_turn
-from salon.store.folder import local_path, open_study
-from salon.store.plain_files import check_target, write_plain
+from salon.stats import Estimate, wilson
+from salon.store import check_target, local_path, open_study, wait_turn, write_plain
 from salon.study import Study
 
 
@@ -109,10 +112,10 @@ def gate(
       salon select gate renders/ --use gate.json -o held.csv
     """
     scoring = ScoreSettings(device=device)
-    found: Gate | GateRun
+    result: Gate | GateRun
     with staged_progress_bar("scoring", quiet=as_json) as watch:
         if use is not None:
-            found = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            result = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
         else:
             _require_absent(output, overwrite)
             settings = settings_from(GateSettings, flags)
@@ -120,19 +123,44 @@ def gate(
             gate = gate_for_study(place, word, settings, criterion=criterion, scoring=scoring, watch=watch)
             if output is not None:
                 write_sealed(gate, output, overwrite=overwrite)
-            found = gate
+            result = gate
     if as_json:
-        print_json({**found.model_dump(mode="json"), **({"hash": found.hash} if isinstance(found, Gate) else {})})
-    elif isinstance(found, Gate):
-        _print_gate(found, output)
+        print_json({**result.model_dump(mode="json"), **({"hash": result.hash} if isinstance(result, Gate) else {})})
+    elif isinstance(result, Gate):
+        side = "at or above" if result.holds == "above" else "at or below"
+        say(f"hold back {result.column.scorer} {side} {result.threshold:.4g}", bold=True)
+        say(result.promise)
+        if result.simulated:
+            say("Simulated study: no person gave these answers.", fg="yellow")
+        costs = result.settings.miss_cost is not None and result.settings.hold_cost is not None
+        head = ("recall promised", "threshold", "expected", "precision", "held back", "missed of 1,000",
+                "good held of 1,000", *(("cost",) if costs else ()))  # fmt: skip
+        print_table(None, head, [_gate_row(row, costs, row.recall == result.settings.recall) for row in result.table])
+        items = f"{result.positives:,} flagged and {result.negatives:,} other held-out items"
+        say(f"{items}; {result.unscored:,} without a score")
+        for why, number in result.left_out.items():
+            say(f"- left out: {number:,} {why}")
+        for words in (result.missing, *result.notes):
+            say(f"- {words}", dim=True)
+        say(str(result.signature), dim=True)
+        if output is not None:
+            say(f"wrote {output}")
     else:
-        _print_gate_run(found, output, page_beside(place))
-
-
-def _require_absent(output: Path | None, overwrite: bool) -> None:
-    if output is not None and output.exists() and not overwrite:
-        raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
-                      remedy="choose another place, or add --overwrite")  # fmt: skip
+        page = page_beside(place)
+        say(f"{result.held:,} of {result.items:,} items of {result.place} are held back", bold=True)
+        if result.simulated:
+            say(SIMULATED_GATE, fg="yellow")
+        if result.unscored:
+            say(f"- {result.unscored:,} of them because they have no score")
+        held_rows = [row for row in result.rows if row.held][:20]
+        print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value),
+                                                      row.why) for row in held_rows], left=(0, 2))  # fmt: skip
+        say(f"- {result.promise}", dim=True)
+        say(f"- {result.missing}", dim=True)
+        say(f"gate {result.gate}|{result.signature}", dim=True)
+        for path in (output, page):
+            if path is not None:
+                say(f"wrote {path}")
 
 
 def _scorer_name(place: Path, name: str | None, model: Path | None, criterion: str | None) -> str:
@@ -142,6 +170,12 @@ def _scorer_name(place: Path, name: str | None, model: Path | None, criterion: s
     if name is not None:
         return name
     return f"model:{model}@{flag_criterion(open_study(place), criterion).id}"
+
+
+def _require_absent(output: Path | None, overwrite: bool) -> None:
+    if output is not None and output.exists() and not overwrite:
+        raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
+                      remedy="choose another place, or add --overwrite")  # fmt: skip
 
 
 def _use_gate(
@@ -163,59 +197,20 @@ def _use_gate(
     return run
 
 
-def _print_gate(gate: Gate, output: Path | None) -> None:
-    side = "at or above" if gate.holds == "above" else "at or below"
-    say(f"hold back {gate.column.scorer} {side} {gate.threshold:.4g}", bold=True)
-    say(gate.promise)
-    if gate.simulated:
-        say("Simulated study: no person gave these answers.", fg="yellow")
-    costs = gate.settings.miss_cost is not None and gate.settings.hold_cost is not None
-    head = ("recall promised", "threshold", "expected", "precision", "held back", "missed of 1,000",
-            "good held of 1,000", *(("cost",) if costs else ()))  # fmt: skip
-    print_table(None, head, [_gate_row(row, costs, row.recall == gate.settings.recall) for row in gate.table])
-    say(f"{gate.positives:,} flagged and {gate.negatives:,} other held-out items; {gate.unscored:,} without a score")
-    for why, items in gate.left_out.items():
-        say(f"- left out: {items:,} {why}")
-    for words in (gate.missing, *gate.notes):
-        say(f"- {words}", dim=True)
-    say(str(gate.signature), dim=True)
-    if output is not None:
-        say(f"wrote {output}")
-
-
 def _gate_row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
     first = f"{'> ' if chosen else ''}{row.recall:g}"
     if row.threshold is None or row.expected is None or row.precision is None or row.held is None:
         why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} flagged"
         return (first, why, *[MISSING] * (5 + costs))
     return (
-        first, fixed(row.threshold, 3), with_interval(row.expected),
-        with_interval(row.precision),
-        with_interval(row.held), fixed(row.missed, 1), fixed(row.held_good, 1),
+        first, fixed(row.threshold, 3), row.expected,
+        row.precision,
+        row.held, fixed(row.missed, 1), fixed(row.held_good, 1),
         *((fixed(row.cost, 1),) if costs else ()),
     )  # fmt: skip
 
 
-def _print_gate_run(run: GateRun, output: Path | None, page: Path) -> None:
-    say(f"{run.held:,} of {run.items:,} items of {run.place} are held back", bold=True)
-    if run.simulated:
-        say(SIMULATED_GATE, fg="yellow")
-    if run.unscored:
-        say(f"- {run.unscored:,} of them because they have no score")
-    shown = [row for row in run.rows if row.held][:20]
-    print_table(None, ("held", "score", "why"), [(row.item, fixed(row.value),
-                                                  row.why) for row in shown], left=(0, 2))  # fmt: skip
-    say(f"- {run.promise}", dim=True)
-    say(f"- {run.missing}", dim=True)
-    say(f"gate {run.gate}|{run.signature}", dim=True)
-    for path in (output, page):
-        if path is not None:
-            say(f"wrote {path}")
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that says which generator to call.
-# --------------------------------------------------------------------------------------------------
+# -- route ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -260,9 +255,7 @@ def route(
       salon select route routes.json --prompts briefs:posters --explore thompson --seed 7
       salon select route routes.json --feedback heard.jsonl -o routes.json --overwrite
     """
-    if output is not None and output.exists() and not overwrite:
-        raise BadFile("a file is only replaced when asked to", found="a file that is there already", where=str(output),
-                      remedy="choose another place, or add --overwrite")  # fmt: skip
+    _require_absent(output, overwrite)
     with wait_turn(output) if output is not None else nullcontext():  # two that heed feedback both move the routes
         routes = _routes(place, weights, prior, seed)
         if feedback is not None:
@@ -271,15 +264,36 @@ def route(
             write_sealed(routes, output, overwrite=overwrite)
     chosen = None
     if prompts is not None:
-        asked = read_prompts(prompts)
-        chosen = choose_routes(routes, asked, weights=weights, explore=explore, c=bound, seed=seed)
+        prompt_list = read_prompts(prompts)
+        chosen = choose_routes(routes, prompt_list, weights=weights, explore=explore, c=bound, seed=seed)
     if as_json:
-        told = {**routes.model_dump(mode="json"), "hash": routes.hash}
+        record = {**routes.model_dump(mode="json"), "hash": routes.hash}
         if chosen is not None:
-            told["choices"] = [one.model_dump(mode="json") for one in chosen]
-        print_json(told)
+            record["choices"] = [choice.model_dump(mode="json") for choice in chosen]
+        print_json(record)
         return
-    _print_routes(routes, chosen, output)
+    say(f"routes from {routes.source}" + (" (simulated raters)" if routes.simulated else ""), bold=True)
+    rows = []
+    for row in routes.routes:
+        where = row.category or "all"
+        if not row.arms:
+            rows.append((row.job, where, MISSING, MISSING, row.reason or "no answer"))
+            continue
+        top = row.arms[0]
+        score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
+        tied = ", ".join(arm.generator for arm in row.arms[1:] if arm.best) or MISSING
+        rows.append((row.job, where, top.generator, score, tied))
+    print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
+    if chosen is not None:
+        lines = [(row.prompt, row.asked or MISSING, row.generator, row.why) for row in chosen]
+        print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
+    for words in routes.policies:
+        say(f"- {words}", dim=True)
+    if routes.heard:
+        say(f"- {count(routes.heard, 'comparison')} came back since", dim=True)
+    say(str(routes.signature), dim=True)
+    if output is not None:
+        say(f"wrote {output}")
 
 
 def _routes(place: Path, weights: str | None, prior: float | None, seed: int) -> Routes:
@@ -291,34 +305,7 @@ def _routes(place: Path, weights: str | None, prior: float | None, seed: int) ->
     return read_any_routes(place, weights)
 
 
-def _print_routes(routes: Routes, chosen: list[RouteChoice] | None, output: Path | None) -> None:
-    say(f"routes from {routes.source}" + (" (simulated raters)" if routes.simulated else ""), bold=True)
-    rows = []
-    for one in routes.routes:
-        where = one.category or "all"
-        if not one.arms:
-            rows.append((one.job, where, MISSING, MISSING, one.reason or "no answer"))
-            continue
-        top = one.arms[0]
-        score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
-        tied = ", ".join(arm.generator for arm in one.arms[1:] if arm.best) or MISSING
-        rows.append((one.job, where, top.generator, score, tied))
-    print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
-    if chosen is not None:
-        lines = [(one.prompt, one.asked or MISSING, one.generator, one.why) for one in chosen]
-        print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
-    for words in routes.policies:
-        say(f"- {words}", dim=True)
-    if routes.heard:
-        say(f"- {count(routes.heard, 'comparison')} came back since", dim=True)
-    say(str(routes.signature), dim=True)
-    if output is not None:
-        say(f"wrote {output}")
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that writes preference pairs for DPO.
-# --------------------------------------------------------------------------------------------------
+# -- pairs ----------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -384,7 +371,19 @@ def pairs(
         line = str(report.signature)
         print_json({"folder": str(output), **report.model_dump(mode="json"), "signature_line": line})
     else:
-        _print_pairs(report, output)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(f"{report.pairs:,} of {report.candidates:,} candidates are pairs, of {report.prompts:,} prompts", bold=True)
+        splits = ", ".join(f"{count:,} {name}" for name, count in report.splits.items())
+        say(f"- {splits}; the better picture stands first in {report.first:.0%}")
+        print_table(None, ("criterion", "pairs"), list(report.criteria.items()))
+        gone = [(reason, count) for reason, count in report.dropped.items() if count]
+        if gone:
+            print_table("left out", ("why", "candidates"), gone)
+        for note in report.notes:
+            say(f"- {note}")
+        say(f"wrote {output}")
+        say(str(report.signature), dim=True)
 
 
 def _candidates(
@@ -403,25 +402,7 @@ def _candidates(
     return vote_candidates(study, settings, ids), "votes"
 
 
-def _print_pairs(report: PairReport, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(f"{report.pairs:,} of {report.candidates:,} candidates are pairs, of {report.prompts:,} prompts", bold=True)
-    splits = ", ".join(f"{count:,} {name}" for name, count in report.splits.items())
-    say(f"- {splits}; the better picture stands first in {report.first:.0%}")
-    print_table(None, ("criterion", "pairs"), [(id, f"{count:,}") for id, count in report.criteria.items()])
-    gone = [(reason, f"{count:,}") for reason, count in report.dropped.items() if count]
-    if gone:
-        print_table("left out", ("why", "candidates"), gone)
-    for note in report.notes:
-        say(f"- {note}")
-    say(f"wrote {output}")
-    say(str(report.signature), dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The commands that read the decision log of a scoring service: later choices as a study, and the drift watch.
-# --------------------------------------------------------------------------------------------------
+# -- feedback and drift ---------------------------------------------------------------------------------------------
 
 _FOLDER = click.Path(path_type=Path, file_okay=False)
 
@@ -442,27 +423,30 @@ def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrit
     \b
       salon select feedback log -o later --pictures uploads
     """
-    made = feedback_study(log, name=name, pictures=pictures)
-    save_feedback(made, output, overwrite=overwrite)
-    agreed = wilson(made.agreed, made.decided, unit="choice") if made.decided else None
+    result = feedback_study(log, name=name, pictures=pictures)
+    save_feedback(result, output, overwrite=overwrite)
+    agreed = wilson(result.agreed, result.decided, unit="choice") if result.decided else None
     if as_json:
-        print_json(_feedback_record(made, output, agreed))
+        print_json(
+            {
+                "study": str(output),
+                "choices": result.choices,
+                "comparisons": result.comparisons,
+                "lost": result.lost,
+                "pictures": len(result.pictures),
+                "wanted": result.wanted,
+                "hash": result.study.hash[:12],
+                "agreement": None if agreed is None else asdict(agreed),
+            }
+        )
         return
-    say(f"wrote {output}: {made.choices:,} choices, {made.comparisons:,} comparisons", bold=True)
+    say(f"wrote {output}: {result.choices:,} choices, {result.comparisons:,} comparisons", bold=True)
     if agreed is not None:
         say(f"- {_percent(agreed)} of {agreed.n:,} choices fell on the picture the service had chosen")
-    if made.lost:
-        say(f"- {made.lost:,} choices are left out: their decisions are no longer in the log")
-    say(f"- {len(made.pictures):,} of {made.wanted:,} pictures found" + ("" if pictures else "; name --pictures"))
+    if result.lost:
+        say(f"- {result.lost:,} choices are left out: their decisions are no longer in the log")
+    say(f"- {len(result.pictures):,} of {result.wanted:,} pictures found" + ("" if pictures else "; name --pictures"))
     say("- people saw what the model had picked: these choices lean towards it")
-
-
-def _feedback_record(made: FeedbackStudy, output: Path, agreed: Estimate | None) -> dict[str, Any]:
-    return {
-        "study": str(output), "choices": made.choices, "comparisons": made.comparisons, "lost": made.lost,
-        "pictures": len(made.pictures), "wanted": made.wanted, "hash": made.study.hash[:12],
-        "agreement": None if agreed is None else asdict(agreed),
-    }  # fmt: skip
 
 
 @click.command()
@@ -481,47 +465,48 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
       salon select drift log --freeze reference.json
       salon select drift log --reference reference.json
     """
-    given = None if reference is None else read_drift_reference(reference)
-    monitor = watch_log(log, settings_from(DriftSettings, flags), given)
+    drift_reference = None if reference is None else read_drift_reference(reference)
+    monitor = watch_log(log, settings_from(DriftSettings, flags), drift_reference)
     report = monitor.report()
     if freeze is not None:
         write_drift_reference(monitor.frozen(), freeze)
     if as_json:
         print_json({**report.model_dump(mode="json"), "signature_line": str(report.signature)})
     else:
-        _print_drift(report, freeze)
+        say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
+        columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
+        print_table(None, columns, [_drift_row(criterion) for criterion in report.criteria], left=(0, 1))
+        _print_agreement(report.agreement)
+        if report.other_models:
+            say(f"- {report.other_models:,} decisions of other models are left out")
+        if report.unwatched:
+            say(f"- not watched: {', '.join(report.unwatched)}")
+        say(f"- {report.policy}", dim=True)
+        if freeze is not None:
+            say(f"wrote {freeze}")
+        say(str(report.signature), dim=True)
     if report.alarm:
         click.get_current_context().exit(1)
 
 
-def _print_drift(report: DriftReport, freeze: Path | None) -> None:
-    say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
-    columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
-    print_table(None, columns, [_drift_row(one) for one in report.criteria], left=(0, 1))
-    _print_agreement(report.agreement)
-    if report.other_models:
-        say(f"- {report.other_models:,} decisions of other models are left out")
-    if report.unwatched:
-        say(f"- not watched: {', '.join(report.unwatched)}")
-    say(f"- {report.policy}", dim=True)
-    if freeze is not None:
-        say(f"wrote {freeze}")
-    say(str(report.signature), dim=True)
+def _drift_row(criterion: CriterionDrift) -> tuple[Cell, ...]:
+    state = (
+        criterion.status
+        if criterion.first_alarm is None
+        else f"{criterion.status}, first in window {criterion.first_alarm}"
+    )
+    numbers = (criterion.shift, criterion.distance, criterion.p, criterion.level, criterion.psi, criterion.psi_expected)
+    cells = [MISSING if number is None else f"{number:.3g}" for number in numbers]
+    return (criterion.criterion, state, str(criterion.looks), *cells)
 
 
-def _drift_row(one: CriterionDrift) -> tuple[str, ...]:
-    state = one.status if one.first_alarm is None else f"{one.status}, first in window {one.first_alarm}"
-    numbers = (one.shift, one.distance, one.p, one.level, one.psi, one.psi_expected)
-    shown = [MISSING if number is None else f"{number:.3g}" for number in numbers]
-    return (one.criterion, state, str(one.looks), *shown)
-
-
-def _print_agreement(one: AgreementDrift) -> None:
-    if one.overall is None:
+def _print_agreement(agreement: AgreementDrift) -> None:
+    if agreement.overall is None:
         say("- no later choices to agree with")
         return
-    chance = "" if one.chance is None else f", blind {one.chance:.0%}"
-    say(f"- agreement with {one.overall.n:,} later choices: {_percent(one.overall)}{chance}; {one.status}")
+    chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
+    share = f"{_percent(agreement.overall)}{chance}"
+    say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
 
 
 def _percent(figure: Estimate) -> str:

@@ -1,4 +1,4 @@
-"""The command that runs a chain: who draws, then which picture."""
+"""`salon select cohp` and `salon select refine`: loops that draw, look, and draw again."""
 
 from __future__ import annotations
 
@@ -21,24 +21,28 @@ from salon.cli.console import (
 )
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.collect.simulate.designers import TRUTH, TrueQuality
-from salon.generate.curate import read_prompt_argument
-from salon.generate.registry import CallTerms, make_generator, make_generators
-from salon.judge.registry import JudgeSpec
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.report.numbers import p_value, with_interval
-from salon.select.best_of import BestSettings
-from salon.select.cohp import CohpReport, CohpSettings
-from salon.select.cohp_report import cohp_page
-from salon.select.cohp_run import COHP_FOLDER, chain_study
-from salon.select.refine import REFINE_FOLDER, RefineSettings
-from salon.select.refine_report import refine_page
-from salon.select.refine_run import refine_study
-from salon.select.refine_scores import PointsBy, RefineReport, open_answering_vlm, open_diagnosing_vlm
-from salon.select.scores import list_scorers
-from salon.select.weights import read_reference
-from salon.store.plain_files import read_points
+from salon.collect import TRUTH, TrueQuality
+from salon.generate import CallTerms, make_generator, make_generators, read_prompt_argument
+from salon.judge import JudgeSpec, ScoreSettings, make_scorer
+from salon.report import p_value, with_interval
+from salon.select import (
+    COHP_FOLDER,
+    REFINE_FOLDER,
+    BestSettings,
+    CohpReport,
+    CohpSettings,
+    PointsBy,
+    RefineSettings,
+    chain_study,
+    cohp_page,
+    list_scorers,
+    open_answering_vlm,
+    open_diagnosing_vlm,
+    read_reference,
+    refine_page,
+    refine_study,
+)
+from salon.store import read_points
 
 PAGE = "index.html"
 
@@ -102,23 +106,23 @@ def cohp(
       salon select cohp prompts.txt -g mirage -s words -o chain --variant released
     """
     settings = settings_from(CohpSettings, flags)
-    asked = read_prompt_argument(prompts, limit)
+    prompt_list = read_prompt_argument(prompts, limit)
     terms = CallTerms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"), prices, budget)
     oracle = [TrueQuality()] if TRUTH in names else []
-    others = [name for name in names if name != TRUTH]
-    words = [] if oracle and not others and not models else list_scorers(others, models, criteria)
+    scorer_names = [name for name in names if name != TRUTH]
+    words = [] if oracle and not scorer_names and not models else list_scorers(scorer_names, models, criteria)
     frozen = None if reference is None else read_reference(reference)
     wish = BestSettings(weights=weights, reference=frozen, equal_scales=equal_scales)
     with staged_progress_bar("cohp", quiet=as_json) as watch:
         report = chain_study(
-            asked, make_generators(drawing, asked, terms), settings, output, words, wish, scorers=oracle,
+            prompt_list, make_generators(drawing, prompt_list, terms), settings, output, words, wish, scorers=oracle,
             scoring=ScoreSettings(device=device, batch=score_batch),
             watch=watch,
         )  # fmt: skip
     page = output / COHP_FOLDER / PAGE
     write_page(lambda: cohp_page(report, output), page, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
         _print_cohp(report, page)
     if not report.is_complete or any(chain.answer is None or chain.answer.item is None for chain in report.chains):
@@ -126,8 +130,8 @@ def cohp(
 
 
 def _print_cohp(report: CohpReport, page: Path) -> None:
-    done = sum(chain.answer is not None and chain.answer.item is not None for chain in report.chains)
-    say(f"{done:,} of {report.prompts:,} prompts have an answer, the best of {report.asked:,} pictures", bold=True)
+    answered = sum(chain.answer is not None and chain.answer.item is not None for chain in report.chains)
+    say(f"{answered:,} of {report.prompts:,} prompts have an answer, the best of {report.asked:,} pictures", bold=True)
     for kind, count in report.failed.items():
         say(f"- {count:,} pictures not made: {kind}")
     if report.unscored:
@@ -137,16 +141,16 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
     rows = [
         (
             "stage 1" if not level.round else f"round {level.round}",
-            with_interval(level.best),
-            with_interval(level.so_far),
-            with_interval(level.true_so_far),
-            f"{report.answers.get(level.round, 0):,}",
-            f"{level.missing:,}",
+            level.best,
+            level.so_far,
+            level.true_so_far,
+            report.answers.get(level.round, 0),
+            level.missing,
         )
         for level in report.levels
     ]
     print_table(None, ("", "best of the round", "best so far", "true quality so far", "answers", "missing"), rows)
-    chosen = [(name, f"{report.chosen.get(name, 0):,}") for name in report.generators]
+    chosen = [(name, report.chosen.get(name, 0)) for name in report.generators]
     print_table(None, ("generator", "chosen for prompts"), chosen)
     say(f"for {report.not_apart:,} prompts the chosen generator cannot be told from another")
     for name, gain in (("score", report.gain), ("true quality", report.true_gain)):
@@ -158,9 +162,7 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
     say(f"wrote {page}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that draws, looks, revises and draws again.
-# --------------------------------------------------------------------------------------------------
+# -- refine ---------------------------------------------------------------------------------------------------------
 
 
 @click.command(cls=SectionedCommand)
@@ -213,58 +215,58 @@ def refine(
       salon select refine "a halloween poster for children" -g openai:gpt-image-1 -o loop --model gpt-5
       salon select refine prompts.txt -g diffusers:./qwen-image -o loop --transformers ./Qwen3-VL-8B --rounds 3
     """
-    settings, named = settings_from(RefineSettings, flags), settings_from(JudgeSpec, flags)
-    asked = read_prompt_argument(prompts, limit)
+    settings, judge_choice = settings_from(RefineSettings, flags), settings_from(JudgeSpec, flags)
+    prompt_list = read_prompt_argument(prompts, limit)
     terms = CallTerms(
-        output.resolve().with_name(f"{output.resolve().name}.images.sqlite"), named.prices, picture_budget
+        output.resolve().with_name(f"{output.resolve().name}.images.sqlite"), judge_choice.prices, picture_budget
     )
-    generator = make_generator(drawing, asked, terms)
+    generator = make_generator(drawing, prompt_list, terms)
     listed = [make_scorer(name) for name in scorers]
-    found = [] if points is None else read_points(points)
-    with open_diagnosing_vlm(named, output) as vlm, staged_progress_bar("loop", quiet=as_json) as watch:
+    checklist = [] if points is None else read_points(points)
+    with open_diagnosing_vlm(judge_choice, output) as vlm, staged_progress_bar("loop", quiet=as_json) as watch:
         report = refine_study(
-            asked, generator, vlm, settings, output, scorers=listed, points=found, pick=pick,
-            answering=partial(open_answering_vlm, points_by, named, output, found),
+            prompt_list, generator, vlm, settings, output, scorers=listed, points=checklist, pick=pick,
+            answering=partial(open_answering_vlm, points_by, judge_choice, output, checklist),
             watch=watch,
         )  # fmt: skip
     page = refine_page(report, output)
-    written = [output / REFINE_FOLDER / PAGE, *([] if html is None else [html])]
-    page.write(written[0])
+    pages = [output / REFINE_FOLDER / PAGE, *([] if html is None else [html])]
+    page.write(pages[0])
     write_page(lambda: page, html, figures)
     if as_json:
-        print_json(report.model_dump(mode="json"))
+        print_json(report)
     else:
-        _print_refine(report, written)
+        read = report.replies.get("revised", 0)
+        looks = sum(report.replies.values())
+        say(f"{report.generator} drew {report.prompts:,} prompts, {report.rounds} rounds after the first", bold=True)
+        say(f"{report.vlm} was read {read:,} times of {looks:,}")
+        for why, count in report.unread.items():
+            say(f"- {count:,} not read: {why}; the former prompt was kept")
+        for kind, count in report.failed.items():
+            say(f"- {count:,} pictures not made: {kind}")
+        for what, count in report.waiting.items():
+            say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
+        for scorer in report.scores:
+            rows = [(f"{level.arm} {level.round}", level.figure, level.missing) for level in scorer.levels]
+            rows += [(f"best of {level.arm}s by {report.pick}", level.figure, level.missing)
+                     for level in scorer.best]  # fmt: skip
+            print_table(f"\n{scorer.scorer}", ("", "mean", "missing"), rows)
+            apart = [
+                (
+                    f"{d.first} less {d.second}",
+                    d.figure,
+                    p_value(d.p),
+                    p_value(d.holm),
+                    d.figure.n,
+                )
+                for d in scorer.differences
+            ]
+            if apart:
+                print_table(None, ("paired over prompts", "difference", "p", "adjusted", "prompts"), apart)
+        for words in (*report.policies, *report.notes):
+            say(f"- {words}", dim=True)
+        say(report.signature, dim=True)
+        for path in pages:
+            say(f"wrote {path}")
     if not report.is_complete:
         click.get_current_context().exit(1)
-
-
-def _print_refine(report: RefineReport, written: Sequence[Path]) -> None:
-    read = report.replies.get("revised", 0)
-    looks = sum(report.replies.values())
-    say(f"{report.generator} drew {report.prompts:,} prompts, {report.rounds} rounds after the first", bold=True)
-    say(f"{report.vlm} was read {read:,} times of {looks:,}")
-    for why, count in report.unread.items():
-        say(f"- {count:,} not read: {why}; the former prompt was kept")
-    for kind, count in report.failed.items():
-        say(f"- {count:,} pictures not made: {kind}")
-    for what, count in report.waiting.items():
-        say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
-    for one in report.scores:
-        rows = [
-            (f"{level.arm} {level.round}", with_interval(level.figure), f"{level.missing:,}") for level in one.levels
-        ]
-        rows += [(f"best of {level.arm}s by {report.pick}", with_interval(level.figure), f"{level.missing:,}")
-                 for level in one.best]  # fmt: skip
-        print_table(f"\n{one.scorer}", ("", "mean", "missing"), rows)
-        apart = [
-            (f"{d.first} less {d.second}", with_interval(d.figure), p_value(d.p), p_value(d.holm), f"{d.figure.n:,}")
-            for d in one.differences
-        ]
-        if apart:
-            print_table(None, ("paired over prompts", "difference", "p", "adjusted", "prompts"), apart)
-    for words in (*report.policies, *report.notes):
-        say(f"- {words}", dim=True)
-    say(report.signature, dim=True)
-    for path in written:
-        say(f"wrote {path}")

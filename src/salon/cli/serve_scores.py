@@ -1,4 +1,4 @@
-"""The command that serves scores over HTTP, and hands out the tokens to ask for them."""
+"""`salon serve-scores`: serve scores over HTTP, and manage the tokens of the service."""
 
 from __future__ import annotations
 
@@ -15,14 +15,21 @@ import click
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge.scoring import ScoreSettings
-from salon.select.explain_picture import Neighborhood, open_neighborhood
-from salon.select.gate import Gate, read_gate
-from salon.select.service.decisions import DecisionSettings
-from salon.select.service.drift import WatchedLog, read_drift_reference
-from salon.select.service.model import LoadOrder, ScoringModel
-from salon.select.service.service import ScoringService, ServiceSettings
-from salon.select.weights import read_reference
+from salon.judge import ScoreSettings
+from salon.select import (
+    DecisionSettings,
+    Gate,
+    LoadOrder,
+    Neighborhood,
+    ScoringModel,
+    ScoringService,
+    ServiceSettings,
+    WatchedLog,
+    open_neighborhood,
+    read_drift_reference,
+    read_gate,
+    read_reference,
+)
 from salon.web.scoring.access import (
     SCOPES,
     ScoringSettings,
@@ -119,7 +126,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
             reference=None if flags["reference"] is None else read_reference(flags["reference"]),
             gates=_gates(flags["gates"], opened),
         )  # fmt: skip
-        _print_served(web, opened.version, [one.criterion for one in opened.criteria], as_json)
+        _print_served(web, opened.version, [criterion.criterion for criterion in opened.criteria], as_json)
         serve_app(app, web, listening, graceful=math.ceil(serving.deadline))
 
 
@@ -171,8 +178,8 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
 
 def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
     folder: Path = flags["folder"]
-    asked = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
-    if len(asked) > 1:
+    actions = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
+    if len(actions) > 1:
         raise InputError("one of --add-token, --revoke-token and --tokens is needed", found="several")
     if flags["revoke_token"]:
         revoke_token(folder, flags["revoke_token"])
@@ -180,19 +187,15 @@ def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
     elif flags["add_token"]:
         scopes = tuple(flags["scopes"]) or ("score",)
         token = new_token(folder, flags["add_token"], scopes)
-        told = {"name": flags["add_token"], "scopes": scopes, "token": token}
-        _print_record(told, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
+        record = {"name": flags["add_token"], "scopes": scopes, "token": token}
+        _print_record(record, f"shown once, for {', '.join(scopes)}:\n  {token}", as_json)
     else:
-        _print_tokens(folder, as_json)
-
-
-def _print_tokens(folder: Path, as_json: bool) -> None:
-    known = read_tokens(folder)
-    if as_json:
-        print_json({"tokens": [one.model_dump(mode="json", exclude={"sha256"}) for one in known]})
-        return
-    print_table(None, ("token", "scopes", "made"), [(one.name, ", ".join(one.scopes), one.made_at) for one in known],
-                left=(0, 1, 2))  # fmt: skip
+        tokens = read_tokens(folder)
+        if as_json:
+            print_json({"tokens": [token.model_dump(mode="json", exclude={"sha256"}) for token in tokens]})
+            return
+        rows = [(token.name, ", ".join(token.scopes), token.made_at) for token in tokens]
+        print_table(None, ("token", "scopes", "made"), rows, left=(0, 1, 2))
 
 
 def _print_record(record: dict[str, Any], text: str, as_json: bool) -> None:

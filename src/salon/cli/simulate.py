@@ -1,8 +1,7 @@
-"""The command that writes a simulated study and says what is in it."""
+"""`salon simulate`: write a simulated study, and print the truth planted in it."""
 
 from __future__ import annotations
 
-import importlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -13,10 +12,12 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, print_json, print_table, result_console, say, spinner
 from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
-from salon.collect.simulate.designers import DesignerSettings, designers_planted, designers_study
-from salon.collect.simulate.studies import (
+from salon.collect import (
+    DesignerSettings,
     Planted,
     SimulateSettings,
+    designers_planted,
+    designers_study,
     planted,
     ppaint_like_planted,
     ppaint_like_study,
@@ -25,7 +26,7 @@ from salon.collect.simulate.studies import (
     taste_like_truth,
 )
 from salon.errors import BadFile, BadValue
-from salon.store.folder import is_study, save_study
+from salon.store import is_study, save_study
 from salon.study import Study
 
 PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")
@@ -91,7 +92,7 @@ def simulate(
             where=str(output),
             remedy="choose another place, or add --overwrite",
         )
-    given = {name for name in flags if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
+    on_command_line = {name for name in flags if ctx.get_parameter_source(name) is not ParameterSource.DEFAULT}
     if (preset == "designers") != (posters is not None):
         raise BadValue("--preset designers and --posters STUDY go together", found=f"--preset {preset}" if preset else
                        "no --preset")  # fmt: skip
@@ -101,27 +102,45 @@ def simulate(
     if category_levels and preset != "ppaint-like":
         raise BadValue("--category-levels belongs to ppaint-like", found=preset or "no --preset",
                        remedy="leave it out, or use --preset ppaint-like")  # fmt: skip
-    seed = flags["seed"] if "seed" in given else None
+    seed = flags["seed"] if "seed" in on_command_line else None
     if preset == "taste-drawn":
-        _check_preset_flags(given - {"seed", "prompts"}, seed)
+        _check_preset_flags(on_command_line - {"seed", "prompts"}, seed)
         study, truth = _drawn_study(output, flags["prompts"], seed)
     else:
         if preset:
-            study, truth = _preset(preset, given - {"seed"}, seed, controls, category_levels, posters)
+            study, truth = _preset(preset, on_command_line - {"seed"}, seed, controls, category_levels, posters)
         else:
             settings = settings_from(SimulateSettings, flags)
             study, truth = simulate_study(settings), planted(settings)
         save_study(study, output, overwrite=overwrite, images=posters)
     if as_json:
-        print_json(_record(study, truth, output))
+        print_json(
+            {
+                "study": str(output),
+                "simulated": True,
+                "name": study.name,
+                "counts": study.counts,
+                "planted": [asdict(row) for row in truth],
+                "data": study.hash[:12],
+            }
+        )
     else:
-        _print(study, truth, output)
+        say(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
+        print_table(None, ("table", "rows"), list(study.counts.items()))
+        say("planted, with the mean Kendall tau to expect between raters:")
+        width = max(len(row.criterion) for row in truth)
+        for row in truth:  # lines, not a table: a truth may be longer than a terminal is wide
+            say(f"- {row.criterion:<{width}}  tau {row.tau:.3f}  {row.truth}")
+        for cohort in study.cohorts:
+            if cohort.note:
+                say(f"- cohort {cohort.id}: {cohort.note}")
+        result_console().print(f"next: salon check {output}", style="dim", markup=False)
 
 
 def _preset(
-    preset: str, given: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
+    preset: str, on_command_line: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
 ) -> tuple[Study, tuple[Planted, ...]]:
-    _check_preset_flags(given, seed)
+    _check_preset_flags(on_command_line, seed)
     if preset == "taste-like":
         return taste_like_study(seed, controls), taste_like_truth(controls)
     if posters is not None:
@@ -131,15 +150,16 @@ def _preset(
 
 
 def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
-    flow = importlib.import_module("salon.collect.simulate.taste_drawn")  # it draws: that needs more libraries
+    from salon.collect.simulate import taste_drawn as flow  # it draws: that needs more libraries
+
     with spinner("drawing"):
-        result: tuple[Study, tuple[Planted, ...]] = flow.drawn_study(output, prompts=prompts, seed=seed)
+        result: tuple[Study, tuple[Planted, ...]] = flow.draw_taste_study(output, prompts=prompts, seed=seed)
         return result
 
 
-def _check_preset_flags(given: set[str], seed: int | None) -> None:
-    if given:
-        flags = ", ".join("--" + name.replace("_", "-") for name in sorted(given))
+def _check_preset_flags(names: set[str], seed: int | None) -> None:
+    if names:
+        flags = ", ".join("--" + name.replace("_", "-") for name in sorted(names))
         raise BadValue(
             "a preset has its own size and laws; only --seed goes with it, --controls with taste-like, and --prompts "
             "with taste-drawn",
@@ -148,27 +168,3 @@ def _check_preset_flags(given: set[str], seed: int | None) -> None:
         )
     if seed is not None and seed < 0:
         raise BadValue("--seed: a number of at least 0 is needed", found=seed)
-
-
-def _record(study: Study, truth: tuple[Planted, ...], output: Path) -> dict[str, Any]:
-    return {
-        "study": str(output),
-        "simulated": True,
-        "name": study.name,
-        "counts": study.counts,
-        "planted": [asdict(one) for one in truth],
-        "data": study.hash[:12],
-    }
-
-
-def _print(study: Study, truth: tuple[Planted, ...], output: Path) -> None:
-    say(f"SIMULATED: nobody gave these answers. Study {study.name!r} written to {output}")
-    print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
-    say("planted, with the mean Kendall tau to expect between raters:")
-    width = max(len(one.criterion) for one in truth)
-    for one in truth:  # lines, not a table: a truth may be longer than a terminal is wide
-        say(f"- {one.criterion:<{width}}  tau {one.tau:.3f}  {one.truth}")
-    for cohort in study.cohorts:
-        if cohort.note:
-            say(f"- cohort {cohort.id}: {cohort.note}")
-    result_console().print(f"next: salon check {output}", style="dim", markup=False)

@@ -1,6 +1,6 @@
-"""The commands of a studio: serve it, invite raters, see how far they are, keep a copy.
+"""`salon serve`, `invite`, `status`, `backup`, `restore` and `erase`: run a studio and look after its data.
 
-The web server, the database and the tables are imported when a command runs, so help and usage errors come at once.
+The web server, the database and the tables are imported when a command runs, so that help and usage errors are quick.
 """
 
 from __future__ import annotations
@@ -13,12 +13,10 @@ import click
 
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.cli.options import trusted_proxy_option
-from salon.collect.studio.removal import RaterData, erase_rater, find_rater_data
 from salon.errors import BadFile, BadValue
-from salon.store.folder import local_path
 
 if TYPE_CHECKING:
-    from salon.collect.studio.studio import Studio
+    from salon.collect import RaterData, Studio
     from salon.web.settings import WebSettings
 
 study_argument = click.argument("study", type=click.Path(path_type=Path))
@@ -95,25 +93,41 @@ def serve(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
     if criteria:
-        from salon.collect.studio.setup import choose_criteria
+        from salon.collect import choose_criteria
 
         choose_criteria(folder, criteria)
     if minutes is not None:
-        from salon.collect.studio.setup import write_settings_for
+        from salon.collect import write_settings_for
 
         write_settings_for(folder, minutes)
     if only_check:
-        _report_config(settings, db, as_json)
+        from salon.web.app import check_config
+
+        with spinner("looking at pictures") as step:
+            checks = check_config(settings, db, progress=step)
+        good = all(line.ok for line in checks)
+        if as_json:
+            print_json({"ok": good, "checks": [vars(line) for line in checks]})
+        else:
+            rows = [("ok" if line.ok else "NO", line.name, line.words) for line in checks]
+            print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
+            say("everything is in order" if good else "not everything is in order", bold=True)
+        if not good:
+            click.get_current_context().exit(1)
         return
     if password:
-        _ask_password(folder)
+        new = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
+        from salon.web.auth import new_password
+
+        new_password(folder, new)
+        say("kept its hash; the password itself is nowhere")
     _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
 
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     """`place`, or the study made of the pictures in it."""
-    from salon.generate.folder import files_below
-    from salon.store.folder import is_study
+    from salon.generate import files_below
+    from salon.store import is_study
 
     if is_study(place) or not place.is_dir() or not files_below(place)[0]:
         return place
@@ -130,8 +144,8 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
 
 
 def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
-    from salon.collect.studio.setup import open_studio
-    from salon.store.atomic_files import held
+    from salon.collect import open_studio
+    from salon.store import held
     from salon.web.app import create_app
     from salon.web.server import listen, serve_app
     from salon.web.settings import owner_token, write_address
@@ -156,8 +170,7 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     else:
         say(f"the studio of {studio.name!r} is open; the owner's link, for you alone:")
         say(f"  {link}")
-    from salon.collect.plan import workloads
-    from salon.collect.studio.setup import describe_questions
+    from salon.collect import describe_questions, workloads
 
     for line in describe_questions(studio.folder, studio.settings, studio.criteria.values()):
         say(f"  {line}")
@@ -167,31 +180,7 @@ def _print_served(studio: Studio, address: str, link: str | None, as_json: bool)
     say(f"invite raters with: salon invite {studio.folder}{cohort} --count 5", dim=True)
 
 
-def _ask_password(folder: Path) -> None:
-    given = click.prompt("New password of the owner", hide_input=True, confirmation_prompt=True)
-    from salon.web.auth import new_password
-
-    new_password(folder, given)
-    say("kept its hash; the password itself is nowhere")
-
-
 # -- is everything in order? -------------------------------------------------------------------------------------
-
-
-def _report_config(settings: WebSettings, db: str | None, as_json: bool) -> None:
-    from salon.web.app import check_config
-
-    with spinner("looking at pictures") as step:
-        found = check_config(settings, db, progress=step)
-    good = all(line.ok for line in found)
-    if as_json:
-        print_json({"ok": good, "checks": [vars(line) for line in found]})
-    else:
-        rows = [("ok" if line.ok else "NO", line.name, line.words) for line in found]
-        print_table(None, ("", "what", "found"), rows, left=(0, 1, 2))
-        say("everything is in order" if good else "not everything is in order", bold=True)
-    if not good:
-        click.get_current_context().exit(1)
 
 
 # -- invite, status, backup --------------------------------------------------------------------------------------
@@ -213,20 +202,20 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
       salon invite posters --count 5
       salon invite posters --cohort designers --count 5
     """
-    from salon.collect.studio.setup import open_studio
-    from salon.store.folder import DATABASE, written_inside
+    from salon.collect import open_studio
+    from salon.store import DATABASE, written_inside
     from salon.web.settings import WebSettings, check_web_settings, read_address
 
     folder = _folder(study)
     address = check_web_settings(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
     with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
         cohort = cohort or _only_cohort(studio)
-        made = studio.invite(cohort, count)
-    links = [{"rater": one.rater, "link": f"{address}/enter/{one.token}"} for one in made]
+        invitations = studio.invite(cohort, count)
+    links = [{"rater": row.rater, "link": f"{address}/enter/{row.token}"} for row in invitations]
     if as_json:
         print_json({"cohort": cohort, "links": links})
         return
-    print_table(None, ("rater", "link"), [(one["rater"], one["link"]) for one in links], left=(0, 1))
+    print_table(None, ("rater", "link"), [(row["rater"], row["link"]) for row in links], left=(0, 1))
 
 
 def _only_cohort(studio: Studio) -> str:
@@ -250,27 +239,31 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     \b
       salon status posters
     """
-    from salon.collect.studio.setup import open_studio
+    from salon.collect import open_studio
 
     with open_studio(_folder(study), db, create=False) as studio:
-        found = studio.progress()
-        judgments = sum(sum(one.judgments.values()) for one in found)
+        progress = studio.progress()
+        judgments = sum(sum(rater.judgments.values()) for rater in progress)
         name = studio.name
     if as_json:
-        print_json({"study": name, "judgments": judgments, "raters": [vars(one) for one in found]})
+        print_json({"study": name, "judgments": judgments, "raters": [vars(rater) for rater in progress]})
         return
-    say(f"{name}: {judgments:,} judgments of {len(found)} raters", bold=True)
+    say(f"{name}: {judgments:,} judgments of {len(progress)} raters", bold=True)
     rows = [
         (
-            one.rater,
-            one.cohort or "",
-            one.status,
-            f"{one.answered:,}",
-            f"{one.total:,}",
-            f"{one.hours:.1f}",
-            _day(one.last_at),
+            rater.rater,
+            rater.cohort or "",
+            rater.status,
+            rater.answered,
+            rater.total,
+            f"{rater.hours:.1f}",
+            (
+                ""
+                if rater.last_at is None
+                else datetime.fromtimestamp(rater.last_at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
+            ),
         )
-        for one in found
+        for rater in progress
     ]
     columns = ("rater", "cohort", "status", "answered", "of about", "hours", "last answer (UTC)")
     print_table(None, columns, rows, left=(0, 1, 2))
@@ -288,8 +281,8 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
     \b
       salon backup posters posters-monday.db
     """
-    from salon.collect.studio.setup import database_file
-    from salon.store.database import open_database
+    from salon.collect import database_file
+    from salon.store import open_database
 
     folder = _folder(study)
     with open_database(db or database_file(folder)) as database:
@@ -316,24 +309,23 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
       salon restore posters posters-monday.db
       salon restore posters posters-monday.db --db postgresql://salon@localhost/posters
     """
-    from salon.collect.studio.setup import database_file
-    from salon.store.database import open_database
-    from salon.store.database import restore as put_back
-    from salon.store.folder import DATABASE, written_inside
+    from salon.collect import database_file
+    from salon.store import DATABASE, open_database, restore as put_back, written_inside
 
     folder = _folder(study)
     with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
-        found = database.read_study()
-    judgments = {kind: count for kind, count in found.counts.items() if kind not in ("prompts", "items", "raters")}
+        study_data = database.read_study()
+    judgments = {kind: count for kind, count in study_data.counts.items() if kind not in ("prompts", "items", "raters")}
     if as_json:
-        print_json({"study": found.name, "restored": str(file), "counts": found.counts})
+        print_json({"study": study_data.name, "restored": str(file), "counts": study_data.counts})
         return
-    say(f"restored {found.name!r}: {sum(judgments.values()):,} judgments of {found.counts.get('raters', 0):,} raters")
+    raters = study_data.counts.get("raters", 0)
+    say(f"restored {study_data.name!r}: {sum(judgments.values()):,} judgments of {raters:,} raters")
 
 
 def _folder(study: Path) -> Path:
-    from salon.store.folder import is_study
+    from salon.store import is_study
 
     if not is_study(study):
         raise BadFile(
@@ -345,13 +337,7 @@ def _folder(study: Path) -> Path:
     return study.resolve()
 
 
-def _day(at: int | None) -> str:
-    return "" if at is None else datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M")
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that takes a rater out of a study.
-# --------------------------------------------------------------------------------------------------
+# -- erase ----------------------------------------------------------------------------------------------------------
 
 ELSEWHERE = (
     "backups, exports, merged studies, labels, reports and models made before still hold what they gave: "
@@ -375,6 +361,9 @@ def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
       salon erase posters --rater designers-7
       salon erase posters --rater designers-7 --yes --json
     """
+    from salon.collect import erase_rater, find_rater_data
+    from salon.store import local_path
+
     folder = local_path(study)
     holding = find_rater_data(folder, rater)
     if not yes:
@@ -392,10 +381,10 @@ def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
 
 def _erased_words(holding: RaterData) -> str:
     """`12 comparisons and their row in the tables; 30 answers in the studio`."""
-    told = []
+    parts = []
     if holding.judgments is not None:
-        given = [f"{number:,} {kind if number > 1 else kind[:-1]}" for kind, number in holding.judgments.items()]
-        told.append(f"{', '.join(given) or 'no judgments'} and their row among the raters")
+        counts = [f"{number:,} {kind if number > 1 else kind[:-1]}" for kind, number in holding.judgments.items()]
+        parts.append(f"{', '.join(counts) or 'no judgments'} and their row among the raters")
     if holding.answers is not None:
-        told.append(f"{count(holding.answers, 'answered question')} in the studio, profile, consent, visits and links")
-    return "; ".join(told)
+        parts.append(f"{count(holding.answers, 'answered question')} in the studio, profile, consent, visits and links")
+    return "; ".join(parts)

@@ -1,4 +1,4 @@
-"""Commands that make, read, write and join studies."""
+"""`salon init`, `import`, `export` and `merge`: make, read, write and join studies."""
 
 from __future__ import annotations
 
@@ -14,17 +14,30 @@ from salon.cli.console import count, json_option, print_json, print_table, print
 from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
 from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.generate.import_pictures import ImportedPictures, import_pictures, read_layout
-from salon.generate.record import GenerationProgress
-from salon.store.field_files import FIELD_FILES, FieldExport, export_field
-from salon.store.folder import EXPORTS, default_name, export_study, is_study, open_place, save_study
-from salon.store.formats import KINDS, Columns, ImportOptions, ImportResult, Policies, import_files, plugin_formats
-from salon.store.plain_files import check_target, write_plain
-from salon.study import Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
-from salon.study.study import CompareWithin
+from salon.generate import GenerationProgress, ImportedPictures, import_pictures, read_layout
+from salon.store import (
+    EXPORTS,
+    FIELD_FILES,
+    KINDS,
+    Columns,
+    FieldExport,
+    ImportOptions,
+    Policies,
+    check_target,
+    default_name,
+    export_field,
+    export_study,
+    import_files,
+    is_study,
+    open_place,
+    plugin_formats,
+    save_study,
+    write_plain,
+)
+from salon.study import CompareWithin, Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
 
 if TYPE_CHECKING:
-    from salon.fuse.derived_rankings import DerivedRankings
+    from salon.fuse import DerivedRankings
 
 DERIVED = "rankings"
 overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
@@ -66,14 +79,22 @@ def init(
       salon init posters --criteria taste/...          all criteria of the family
     """
     _refuse_to_replace(study, overwrite)
-    chosen = [found for pattern in criteria for found in matching_criteria(pattern)]
-    made = Study.build(name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within)
-    save_study(made, study, overwrite=overwrite)
+    chosen = [match for pattern in criteria for match in matching_criteria(pattern)]
+    new_study = Study.build(
+        name or default_name(study), dict.fromkeys(chosen), tables={}, compare_within=compare_within
+    )
+    save_study(new_study, study, overwrite=overwrite)
     if as_json:
-        print_json({"study": str(study), "name": made.name, "criteria": [criterion.id for criterion in made.criteria]})
+        print_json(
+            {
+                "study": str(study),
+                "name": new_study.name,
+                "criteria": [criterion.id for criterion in new_study.criteria],
+            }
+        )
         return
-    say(f"started {study} with {count(len(made.criteria), 'criterion', 'criteria')}")
-    if not made.criteria:
+    say(f"started {study} with {count(len(new_study.criteria), 'criterion', 'criteria')}")
+    if not new_study.criteria:
         say("built in: " + ", ".join(builtin_criteria()))
 
 
@@ -137,7 +158,9 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
       salon import imagenhub rater1.tsv rater2.tsv rater3.tsv -o study
       salon import hpdv3 all.json --images --remap /data/hpdv3=pictures -o study
     """
-    _check_output(files, output, overwrite)
+    if any(file.exists() and output.exists() and file.samefile(output) for file in files):
+        raise BadFile("the output must be another place than the input", found=str(output), remedy="choose another -o")
+    _refuse_to_replace(output, overwrite)
     if kind == PICTURES:
         _import_pictures(files, output, overwrite, as_json, flags)
         return
@@ -155,7 +178,24 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
     if as_json:
         print_json({"study": str(output), **imported.record()})
     else:
-        _print_summary(imported, output)
+        study = imported.study
+        names = ", ".join(Path(file).name for file in imported.files)
+        say(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
+        rows = list(study.counts.items())
+        print_table(None, ("table", "rows"), rows)
+        say(f"criteria: {', '.join(criterion.id for criterion in study.criteria)}")
+        say(f"items are compared within: {study.compare_within}; design: {study.design.kind}")
+        total = len(study.comparisons)
+        if total:
+            ties = int((study.comparisons.outcome == 2).sum())
+            bad = int((study.comparisons.outcome == 3).sum())
+            say(f"outcomes: {ties / total:.1%} ties, {bad / total:.1%} both bad, of {total:,}")
+        skipped = {kind: getattr(study, kind).skipped for kind in ("comparisons", "rankings", "ratings")}
+        if any(skipped.values()):
+            say("skipped: " + ", ".join(f"{count:,} {kind}" for kind, count in skipped.items() if count))
+        for note in imported.notes:
+            say(f"- {note}")
+        result_console().print(f"next: salon check {output}", style="dim", markup=False)
 
 
 def _import_pictures(
@@ -172,17 +212,10 @@ def _import_pictures(
         name=flags["name"], overwrite=overwrite, quiet=as_json,
     )  # fmt: skip
     if as_json:
-        print_json(imported.model_dump(mode="json"))
+        print_json(imported)
         return
     print_pictures(imported)
     result_console().print(f"next: salon serve {output}", style="dim", markup=False)
-
-
-def _check_output(files: Sequence[Path], output: Path, overwrite: bool) -> None:
-    """Refuse before reading what could not be written after it."""
-    if any(file.exists() and output.exists() and file.samefile(output) for file in files):
-        raise BadFile("the output must be another place than the input", found=str(output), remedy="choose another -o")
-    _refuse_to_replace(output, overwrite)
 
 
 def _refuse_to_replace(path: Path, overwrite: bool) -> None:
@@ -193,32 +226,6 @@ def _refuse_to_replace(path: Path, overwrite: bool) -> None:
             where=str(path),
             remedy="choose another place, or add --overwrite",
         )
-
-
-def _print_summary(imported: ImportResult, output: Path) -> None:
-    study = imported.study
-    names = ", ".join(Path(file).name for file in imported.files)
-    say(f"read {names} as {imported.kind}: study {study.name!r} in {output}")
-    rows = [(kind, f"{count:,}") for kind, count in study.counts.items()]
-    print_table(None, ("table", "rows"), rows)
-    say(f"criteria: {', '.join(criterion.id for criterion in study.criteria)}")
-    say(f"items are compared within: {study.compare_within}; design: {study.design.kind}")
-    _print_answers(study)
-    for note in imported.notes:
-        say(f"- {note}")
-    result_console().print(f"next: salon check {output}", style="dim", markup=False)
-
-
-def _print_answers(study: Study) -> None:
-    """Ties and skipped answers, so that nobody meets them later unawares."""
-    total = len(study.comparisons)
-    if total:
-        ties = int((study.comparisons.outcome == 2).sum())
-        bad = int((study.comparisons.outcome == 3).sum())
-        say(f"outcomes: {ties / total:.1%} ties, {bad / total:.1%} both bad, of {total:,}")
-    skipped = {kind: getattr(study, kind).skipped for kind in ("comparisons", "rankings", "ratings")}
-    if any(skipped.values()):
-        say("skipped: " + ", ".join(f"{count:,} {kind}" for kind, count in skipped.items() if count))
 
 
 # -- export and merge --------------------------------------------------------------------------------------------
@@ -275,18 +282,18 @@ def export(
         check_target(output, overwrite=overwrite)
         _print_rankings(salon.derive_rankings(open_place(study), equal=equal), output, overwrite, as_json)
         return
-    found = open_place(study)
+    study_data = open_place(study)
     _refuse_to_replace(output, overwrite)
     if isinstance(study, Path) and output.exists() and output.resolve() == study.resolve():
         raise BadFile("the output must be another place than the study", found=str(output))
     if excel_safe and to != "csv":
         raise BadValue("--excel-safe is for CSV tables", found=f"--to {to}", remedy="--to csv --excel-safe")
     if to in FIELD_FILES:
-        _print_field(export_field(found, output, to), output, as_json)
+        _print_field(export_field(study_data, output, to), output, as_json)
         return
     pictures = images or (study if isinstance(study, Path) else None)
-    export_study(found, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
-    _print_written(found, output, as_json, to=to)
+    export_study(study_data, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
+    _print_written(study_data, output, as_json, to=to)
 
 
 def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_json: bool) -> None:
@@ -295,22 +302,22 @@ def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_
         facts = {"rankings": derived.rankings, "counts": derived.counts, "policies": derived.policies}
         print_json({"file": str(output), **facts, "signature": str(derived.signature)})
         return
-    print_table(None, ("rankings", "number"), [("derived", f"{derived.rankings:,}"), *_numbers(derived.counts)])
+    print_table(
+        None,
+        ("rankings", "number"),
+        [("derived", derived.rankings), *derived.counts.items()],
+    )
     for policy in derived.policies:
         say(f"- {policy}")
     say(f"wrote {output}")
 
 
-def _numbers(counts: dict[str, int]) -> list[tuple[str, str]]:
-    return [(name, f"{number:,}") for name, number in counts.items()]
-
-
-def _print_field(written: FieldExport, output: Path, as_json: bool) -> None:
+def _print_field(result: FieldExport, output: Path, as_json: bool) -> None:
     if as_json:
-        print_json({"folder": str(output), "files": written.rows, "left_out": dict(written.left_out)})
+        print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
         return
-    print_table(None, ("file", "records"), [(name, f"{rows:,}") for name, rows in written.rows.items()])
-    for reason, number in written.left_out.items():
+    print_table(None, ("file", "records"), list(result.rows.items()))
+    for reason, number in result.left_out.items():
         say(f"left out: {number:,} {reason}")
     say(f"wrote {output}")
 
@@ -343,13 +350,11 @@ def _print_written(study: Study, output: Path, as_json: bool, **facts: Any) -> N
         record = {"study": str(output), "name": study.name, **facts, "counts": study.counts, "data": study.hash[:12]}
         print_json(record)
         return
-    print_table(None, ("table", "rows"), [(kind, f"{count:,}") for kind, count in study.counts.items()])
+    print_table(None, ("table", "rows"), list(study.counts.items()))
     say(f"wrote {output}")
 
 
-# --------------------------------------------------------------------------------------------------
-# A folder of pictures as a study: what `salon import pictures` and `salon serve PICTURES` share.
-# --------------------------------------------------------------------------------------------------
+# -- pictures -------------------------------------------------------------------------------------------------------
 
 _MOST_BROKEN = 10
 
@@ -392,7 +397,7 @@ def print_pictures(imported: ImportedPictures) -> None:
         bold=True,
     )
     say(f"read as: {imported.layout}")
-    rows = [(printable(name), f"{count:,}") for name, count in imported.generators.items()]
+    rows = [(printable(name), count) for name, count in imported.generators.items()]
     print_table(None, ("generator", "pictures"), rows)
     if imported.missing:
         say(f"- {imported.missing:,} combinations of prompt and generator have no picture")

@@ -1,4 +1,4 @@
-"""The study a command was given: a folder, the address of a database, or one file of judgments."""
+"""The STUDY argument of commands: a folder, the address of a database, or one file of judgments."""
 
 from __future__ import annotations
 
@@ -8,9 +8,16 @@ from pathlib import Path
 import click
 
 from salon.cli.console import say
-from salon.store.folder import is_address, open_place, studio_file
-from salon.store.formats import ImportOptions, Policies, import_files, recognize
-from salon.store.formats.column_mapping import COLUMNS_GUESSED
+from salon.store import (
+    COLUMNS_GUESSED,
+    ImportOptions,
+    Policies,
+    import_files,
+    is_address,
+    open_place,
+    recognize,
+    studio_file,
+)
 from salon.store.formats.source import LEFT_OUT
 from salon.study import Study
 
@@ -48,8 +55,8 @@ def read_study_argument(place: Path | str, kind: str | None = None) -> Study:
 def _brief_notes(first: str, notes: Sequence[str]) -> list[str]:
     """At most MOST_NOTES lines: how the file was read, then what was left out, and how many decisions are not shown."""
     columns = [note for note in notes if note.startswith(COLUMNS_GUESSED)]
-    others = [note for note in notes if note not in columns]
-    lines = ["; ".join([first, *columns]), *sorted(others, key=lambda note: not note.startswith(LEFT_OUT))]
+    other_notes = [note for note in notes if note not in columns]
+    lines = ["; ".join([first, *columns]), *sorted(other_notes, key=lambda note: not note.startswith(LEFT_OUT))]
     if len(lines) <= MOST_NOTES:
         return lines
     return [*lines[: MOST_NOTES - 1], f"and {len(lines) - MOST_NOTES + 1} more: salon import shows them"]

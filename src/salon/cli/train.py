@@ -1,8 +1,7 @@
-"""The commands that learn a preference: heads on a frozen encoder here, the others in modules of their own."""
+"""`salon train`, `salon train heads` and `salon train sweep`: heads on a frozen encoder."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -11,21 +10,19 @@ from typing import TYPE_CHECKING, Any
 import click
 from pydantic import BaseModel, create_model
 
-from salon.cli.console import count, json_option, print_json, print_table, progress_bar, say, spinner
+from salon.cli.console import Cell, count, json_option, print_json, print_table, progress_bar, say, spinner
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
-from salon.engine.work import EngineSettings
-from salon.evaluate.validation_words import validation_warnings
-from salon.report.numbers import fixed, with_interval
-from salon.store.folder import local_path, open_study
-from salon.train.settings import GRID, CompareSettings, HeadSettings, SweepSettings
+from salon.engine import EngineSettings
+from salon.evaluate import validation_warnings
+from salon.report import with_interval
+from salon.report.numbers import fixed
+from salon.store import local_path, open_study
+from salon.train import GRID, CompareSettings, HeadSettings, SweepSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate.validation import HeadFigures
-    from salon.train.compare_heads import HeadComparison
-    from salon.train.head_loop import Epoch
-    from salon.train.head_sweep import SweepReport
-    from salon.train.train_heads import TrainReport
+    from salon.evaluate import HeadFigures
+    from salon.train import Epoch
 
 TRAIN_COMMANDS = {
     "sweep": ("salon.cli.train:sweep", "Try settings of heads, and choose by validation."),
@@ -33,10 +30,9 @@ TRAIN_COMMANDS = {
     "pairs": ("salon.cli.train_reward:pairs", "Pairs to train on from HPDv3, HPDv2, Pick-a-Pic or ImageReward files."),
     "probe": ("salon.cli.evaluate:probe", "Can tricks raise a model's score? Contrast, borders, texts and more."),
 }
-"""Commands whose module is loaded when they are called, and what the list says of them."""
 
 
-@click.group(cls=LazyGroup, later=TRAIN_COMMANDS)
+@click.group(cls=LazyGroup, lazy=TRAIN_COMMANDS)
 def train() -> None:
     """Learn what raters prefer, and give it to any picture.
 
@@ -100,7 +96,8 @@ def heads(
     if comparing:
         _compare(study, output, criteria, settings, as_json, flags)
         return
-    training = importlib.import_module("salon.train.train_heads")  # torch and the encoders come with it
+    from salon.train import train_heads as training  # torch and the encoders come with it
+
     opened = open_study(study)
     with training_progress(settings.epochs, quiet=as_json) as (progress, watch):
         report = training.train_study(
@@ -110,13 +107,31 @@ def heads(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_heads(report, study)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
+        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
+        counts = report.counts
+        train = f"{counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}"
+        test = f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')}"
+        say(f"trained on {train}; {test} are kept for the test", dim=True)
+        for rater, eta in sorted(report.rater_reliability.items(), key=lambda pair: pair[1]):
+            say(f"- rater {rater}: reliability {eta:.2f}")
+        say(f"- ended because: {report.stopped}")
+        print_notes((*report.notes, report.validation[0].missing), report.validation)
+        times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
+        say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
+        say(f"wrote {report.model}")
+        say(str(report.signature), dim=True)
+        say(f"next: salon evaluate {report.model} {study}", dim=True)
 
 
 def _compare(
     study: Path, output: Path, criteria: Sequence[str], settings: HeadSettings, as_json: bool, flags: dict[str, Any]
 ) -> None:
-    comparing = importlib.import_module("salon.train.compare_heads")
+    from salon.train import compare_heads as comparing
+
     opened = open_study(study)
     with spinner("comparing heads") as step:
         report = comparing.compare_heads(
@@ -126,69 +141,46 @@ def _compare(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_comparison(report, output)
-
-
-def _print_comparison(report: HeadComparison, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    splits = [one.split for one in report.panel.buckets]
-    say(f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}", bold=True)
-    rows = [("chance", *["0.500"] * (1 + len(splits)))]
-    for one in (report.panel, *report.rows):
-        known = {bucket.split: bucket.accuracy for bucket in one.buckets}
-        rows.append((one.name, with_interval(one.accuracy), *(with_interval(known.get(split)) for split in splits)))
-    print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
-    for one in report.rows:
-        if one.reason:
-            say(f"- {one.name}: {one.reason}")
-    for note in report.notes:
-        say(f"- {note}")
-    say(f"wrote {output}")
-    say(str(report.signature), dim=True)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        splits = [row.split for row in report.panel.buckets]
+        say(
+            f"heads on {report.encoder}: {report.pairs:,} validation pairs of {count(report.prompts, 'prompt')}",
+            bold=True,
+        )
+        rows: list[tuple[Cell, ...]] = [("chance", *["0.500"] * (1 + len(splits)))]
+        for row in (report.panel, *report.rows):
+            accuracies = {bucket.split: bucket.accuracy for bucket in row.buckets}
+            rows.append((row.name, row.accuracy, *(accuracies.get(split) for split in splits)))
+        print_table("accuracy by how the panel split", ("heads", "all", *splits), rows)
+        for row in report.rows:
+            if row.reason:
+                say(f"- {row.name}: {row.reason}")
+        for note in report.notes:
+            say(f"- {note}")
+        say(f"wrote {output}")
+        say(str(report.signature), dim=True)
 
 
 @contextmanager
 def training_progress(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[int], None], Callable[[Epoch], None]]]:
     """A bar for two counts: how many more pictures are vectors, then each pass."""
     with progress_bar("pictures", quiet=quiet) as tell:
-        done = 0
+        pictures = 0
 
         def encoded(count: int) -> None:
-            nonlocal done
-            done += count
-            tell(done, None)
+            nonlocal pictures
+            pictures += count
+            tell(pictures, None)
 
         def watch(epoch: Epoch) -> None:
-            told = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
-            tell(epoch.number, passes, told, "passes")
+            note = f"validation loss {epoch.validation_loss:.3f}, accuracy {epoch.validation_accuracy:.3f}"
+            tell(epoch.number, passes, note, "passes")
 
         yield encoded, watch
 
 
 # -- the result --------------------------------------------------------------------------------------------------------
-
-
-def _print_heads(report: TrainReport, study: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
-    title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-    print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
-    counts = report.counts
-    say(
-        f"trained on {counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}; "
-        f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')} are kept for the test", dim=True,
-    )  # fmt: skip
-    for rater, eta in sorted(report.rater_reliability.items(), key=lambda one: one[1]):
-        say(f"- rater {rater}: reliability {eta:.2f}")
-    say(f"- ended because: {report.stopped}")
-    print_notes((*report.notes, report.validation[0].missing), report.validation)
-    times = ", ".join(f"{name} {seconds:.1f} s" for name, seconds in report.seconds.items())
-    say(f"- {times}; {report.pairs_per_second:,.0f} pairs a second")
-    say(f"wrote {report.model}")
-    say(str(report.signature), dim=True)
-    say(f"next: salon evaluate {report.model} {study}", dim=True)
 
 
 def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
@@ -201,28 +193,26 @@ def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
         say(f"warning: {words}", fg="yellow")
 
 
-def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[str, ...]]:
+def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[Cell, ...]]:
     """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
     return [
         (
-            one.criterion or "all",
-            f"{one.pairs:,}",
-            with_interval(one.accuracy),
-            with_interval(one.ceiling),
-            fixed(one.loss),
+            row.criterion or "all",
+            row.pairs,
+            row.accuracy,
+            row.ceiling,
+            fixed(row.loss),
         )
-        for one in figures
+        for row in figures
     ]
 
 
-# --------------------------------------------------------------------------------------------------
-# The command that tries settings of heads side by side.
-# --------------------------------------------------------------------------------------------------
+# -- sweep ----------------------------------------------------------------------------------------------------------
 
 _FIXED: dict[str, Any] = {
     name: (field.annotation, field) for name, field in HeadSettings.model_fields.items() if name not in GRID
 }
-_OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
+_FixedSettings: type[BaseModel] = create_model("_FixedSettings", **_FIXED)
 """The settings of `salon train heads` but those that are varied."""
 
 
@@ -231,7 +221,7 @@ _OTHERS: type[BaseModel] = create_model("_OTHERS", **_FIXED)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help="Folder for runs and model.")
 @click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
 @options_from(SweepSettings)
-@options_from(_OTHERS)
+@options_from(_FixedSettings)
 @engine_options
 @json_option
 def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **flags: Any) -> None:
@@ -245,7 +235,8 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
       salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
     """
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
-    sweeps = importlib.import_module("salon.train.head_sweep")  # torch and the encoders come with it
+    from salon.train import head_sweep as sweeps  # torch and the encoders come with it
+
     opened = open_study(study)
     with progress_bar("runs", quiet=as_json) as progress:
         report = sweeps.sweep_study(
@@ -255,25 +246,21 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_sweep(report, output)
-
-
-def _print_sweep(report: SweepReport, output: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(f"{len(report.points):,} settings, {report.made:,} runs made, {report.kept:,} known", bold=True)
-    columns = ("width", "dropout", "weight decay", "labels", "seeds", "accuracy", "spread", "loss", "spread", "")
-    rows = [
-        (*(f"{value:g}" if isinstance(value, int | float) else value for value in point.settings.values()),
-         f"{point.seeds}", fixed(point.accuracy), fixed(point.accuracy_spread), fixed(point.loss, 4),
-         fixed(point.loss_spread, 4), "chosen" if point.chosen else "")
-        for point in report.points
-    ]  # fmt: skip
-    print_table("validation, mean and standard deviation over seeds; chance is 0.500", columns, rows, left=(3, 9))
-    pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
-    say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
-    if report.ceiling is not None:
-        reach = with_interval(report.ceiling)
-        say(f"- one more rater would reach {reach} on the same pairs")
-    say(f"wrote {output}; the chosen model is {output / 'model'}")
-    say(str(report.signature), dim=True)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(f"{len(report.points):,} settings, {report.made:,} runs made, {report.kept:,} known", bold=True)
+        columns = ("width", "dropout", "weight decay", "labels", "seeds", "accuracy", "spread", "loss", "spread", "")
+        rows = [
+            (*(f"{value:g}" if isinstance(value, int | float) else value for value in point.settings.values()),
+             f"{point.seeds}", fixed(point.accuracy), fixed(point.accuracy_spread), fixed(point.loss, 4),
+             fixed(point.loss_spread, 4), "chosen" if point.chosen else "")
+            for point in report.points
+        ]  # fmt: skip
+        print_table("validation, mean and standard deviation over seeds; chance is 0.500", columns, rows, left=(3, 9))
+        pairs = f"{report.validation_pairs:,} pairs of {report.validation_prompts:,} prompts"
+        say(f"- on {pairs}; {report.missing}; chosen by the lowest mean loss, so its own numbers lean upwards")
+        if report.ceiling is not None:
+            reach = with_interval(report.ceiling)
+            say(f"- one more rater would reach {reach} on the same pairs")
+        say(f"wrote {output}; the chosen model is {output / 'model'}")
+        say(str(report.signature), dim=True)

@@ -1,8 +1,7 @@
-"""Flags that training commands share: a plan of the memory, and settings of a paper by name."""
+"""`salon train reward` and `salon train pairs`, and flags that training commands share: memory plans and recipes."""
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -15,12 +14,12 @@ from salon.cli.console import json_option, print_json, print_table, progress_bar
 from salon.cli.options import options_from, settings_from
 from salon.cli.train import figure_rows, print_notes
 from salon.errors import BadFile, BadValue
-from salon.store.formats.training_pairs import READERS, TrainingPairSettings, write_pairs
-from salon.train.settings import Command, RewardSettings, find_recipe
+from salon.store import TrainingPairSettings, write_pairs
+from salon.store.formats.training_pairs import READERS
+from salon.train import Command, RewardSettings, find_recipe
 
 if TYPE_CHECKING:
-    from salon.train.memory_plan import MemoryPlan
-    from salon.train.train_reward import RewardReport
+    pass
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -54,39 +53,59 @@ def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Comman
         return settings_from(settings, flags)
     recipe = find_recipe(name, command)
     context = click.get_current_context()
-    given = {
+    on_command_line = {
         flag: value for flag, value in flags.items()
         if flag != "recipe" and context.get_parameter_source(flag) is not ParameterSource.DEFAULT
     }  # fmt: skip
     if not quiet:
-        rows = recipe.lines(given)
+        rows = recipe.lines(on_command_line)
         print_table(f"recipe {recipe.label}: {recipe.about}", ("setting", "value", "source"), rows, left=(0, 2))
         for note in recipe.notes:
             say(f"- {note}", dim=True)
-    return settings_from(settings, {**flags, **recipe.values(given)})
+    return settings_from(settings, {**flags, **recipe.values(on_command_line)})
 
 
 def show_plan(kind: str, source: str, settings: Any, flags: Mapping[str, Any], *, as_json: bool) -> None:
     """Print what a training of this `kind`, reward or distill, needs."""
-    planning = importlib.import_module("salon.train.memory_plan")  # torch comes with it
-    there = importlib.import_module("salon.train.memory_plan")
-    memory, tokens = memory_flag_bytes(flags["memory"]) or there.gpu_memory(), flags["text_tokens"]
+    from salon.train import memory_plan as planning  # torch comes with it
+
+    memory, tokens = memory_flag_bytes(flags["memory"]) or planning.gpu_memory(), flags["text_tokens"]
     shard = flags["shard"]
     plan = getattr(planning, f"plan_{kind}")(
-        source, settings, gpus=flags["gpus"], shard=there.launched_shard(settings) if shard == "auto" else shard,
+        source, settings, gpus=flags["gpus"], shard=planning.launched_shard(settings) if shard == "auto" else shard,
         memory=memory, **({"text_tokens": tokens} if tokens else {}),
     )  # fmt: skip
     if as_json:
-        print_json(plan.model_dump(mode="json"))
+        print_json(plan)
     else:
-        _print_plan(plan)
+        from salon.train import words
+
+        say(plan.headline, bold=True)
+        say(
+            f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
+            f"tokens a picture, {plan.tokens:,} a sequence"
+        )
+        rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
+        rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
+        rows += [("total", words(plan.total), "")]
+        print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
+        if plan.fits is None:
+            say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
+        else:
+            say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
+        if plan.fits is False:
+            say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
+        for words_ in plan.left_out:
+            say(f"- not counted: {words_}", dim=True)
 
 
 def memory_flag_bytes(text: str | None) -> int | None:
     """Bytes of --memory, where it is given."""
     if text is None:
         return None
-    return int(importlib.import_module("salon.train.memory_plan").parse_memory(text))
+    from salon.train import parse_memory
+
+    return int(parse_memory(text))
 
 
 def require(value: Path | None, flag: str) -> Path:
@@ -96,30 +115,7 @@ def require(value: Path | None, flag: str) -> Path:
     return value
 
 
-def _print_plan(plan: MemoryPlan) -> None:
-    words = importlib.import_module("salon.train.memory_plan").words
-    say(plan.headline, bold=True)
-    say(
-        f"{plan.backbone}: {plan.parameters:,} parameters, {plan.trained:,} of them learn; {plan.picture_tokens:,} "
-        f"tokens a picture, {plan.tokens:,} a sequence"
-    )
-    rows = [(row.name, words(row.bytes), row.how) for row in plan.rows]
-    rows += [("margin", words(plan.margin), "10% of the sum, and at least 1 GB on a GPU")]
-    rows += [("total", words(plan.total), "")]
-    print_table("memory of each GPU", ("", "bytes", "how it is counted"), rows, left=(0, 2))
-    if plan.fits is None:
-        say("- no memory is stated (--memory 80GB) and no GPU is here: nothing to hold it against")
-    else:
-        say(f"- it {'fits' if plan.fits else 'does not fit'} into {words(plan.memory)}")
-    if plan.fits is False:
-        say(f"- smallest change that fits: {plan.change or 'none of recompute, at-once, shard and lora is enough'}")
-    for words_ in plan.left_out:
-        say(f"- not counted: {words_}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that tunes a vision-language model into a reward model.
-# --------------------------------------------------------------------------------------------------
+# -- reward ---------------------------------------------------------------------------------------------------------
 
 _FILE = click.Path(path_type=Path)
 
@@ -184,7 +180,8 @@ def reward(
         return
     source, output = require(source, "SOURCE"), require(output, "--output")
     words = None if instruction is None else _read_instruction(instruction)
-    training = importlib.import_module("salon.train.train_reward")  # torch comes with it
+    from salon.train import reward_training as training  # torch comes with it
+
     with progress_bar("steps", quiet=as_json) as tell:
         report = training.train_reward(
             source, backbone, output, settings, criteria=criteria, images=images, also=also, instruction=words,
@@ -196,7 +193,26 @@ def reward(
     if as_json:
         print_json(report.model_dump(mode="json") | {"signature_line": str(report.signature)})
     else:
-        _print_reward(report, source)
+        if report.simulated:
+            say("SIMULATED: nobody gave these answers.")
+        say(
+            f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
+            f"{report.steps} kept", bold=True,
+        )  # fmt: skip
+        if report.validation:
+            title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
+            print_table(
+                title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation)
+            )
+        for name, figures in report.also.items():
+            title = f"also on {name}, by which nothing was chosen"
+            print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
+        say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
+        print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
+        say(f"- {report.seconds:,.1f} s of training")
+        say(f"wrote {report.model}")
+        say(str(report.signature), dim=True)
+        say(f"next: salon evaluate {report.model} {source}", dim=True)
 
 
 def _read_instruction(path: Path) -> str:
@@ -206,30 +222,7 @@ def _read_instruction(path: Path) -> str:
         raise BadFile("a text file with the instruction is needed", found=str(error), where=str(path)) from None
 
 
-def _print_reward(report: RewardReport, source: Path) -> None:
-    if report.simulated:
-        say("SIMULATED: nobody gave these answers.")
-    say(
-        f"reward model on {report.backbone}, law {report.law}, {report.learn}: step {report.best_step} of "
-        f"{report.steps} kept", bold=True,
-    )  # fmt: skip
-    if report.validation:
-        title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
-    for name, figures in report.also.items():
-        title = f"also on {name}, by which nothing was chosen"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
-    say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
-    print_notes((*report.notes, *{one.missing for one in report.validation}), report.validation)
-    say(f"- {report.seconds:,.1f} s of training")
-    say(f"wrote {report.model}")
-    say(str(report.signature), dim=True)
-    say(f"next: salon evaluate {report.model} {source}", dim=True)
-
-
-# --------------------------------------------------------------------------------------------------
-# The command that makes training pairs of the field's files.
-# --------------------------------------------------------------------------------------------------
+# -- pairs ----------------------------------------------------------------------------------------------------------
 
 
 @click.command()
@@ -254,14 +247,14 @@ def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, a
       salon train pairs imagereward test.json -o test.parquet --train 0 --validation 0 --test 1
       salon train pairs pickapic train-*.parquet --images pickapic -o pickapic/pairs.parquet
     """
-    written = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
+    result = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
     if as_json:
-        print_json({"output": str(output), "kind": kind, **written.model_dump(mode="json")})
+        print_json({"output": str(output), "kind": kind, **result.model_dump(mode="json")})
         return
-    splits = ", ".join(f"{count:,} {name}" for name, count in written.splits.items())
-    say(f"wrote {written.rows:,} pairs to {output}: {splits}", bold=True)
-    for reason, count in written.left_out.items():
+    splits = ", ".join(f"{count:,} {name}" for name, count in result.splits.items())
+    say(f"wrote {result.rows:,} pairs to {output}: {splits}", bold=True)
+    for reason, count in result.left_out.items():
         say(f"- left out: {count:,} {reason}")
-    if written.sorted:
-        say(f"- choice_dist gave path2 more votes in {written.sorted:,} pairs: sorted, as the released code does")
+    if result.sorted:
+        say(f"- choice_dist gave path2 more votes in {result.sorted:,} pairs: sorted, as the released code does")
     say(f"next: salon train reward {output} -o MODEL", dim=True)

@@ -22,7 +22,7 @@ from numpy.typing import NDArray
 from salon.collect.assignment import vote_word
 from salon.collect.questions import RaterScreen, Why
 from salon.errors import StatsError
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 from salon.study import Checklist, Choice, Comparison, Judgment, Ranking, Rating
 
 
@@ -320,7 +320,7 @@ def _kappa(votes_by_question: dict[QuestionKey, Counter[str]]) -> Estimate | Non
     ]
     if not rows:
         return None
-    from salon.stats.agreement import fleiss_kappa
+    from salon.stats import fleiss_kappa
 
     options = sorted({option for row in rows for option in row})
     counts = np.array([[row.get(option, 0) for option in options] for row in rows])

@@ -43,7 +43,7 @@ from salon.collect.questions import Why
 from salon.errors import DesignError, TooFew
 
 if TYPE_CHECKING:
-    from salon.stats.adaptive_design import PairPosterior
+    from salon.stats import PairPosterior
 
 Ints = NDArray[np.int64]
 Pair = tuple[int, int]
@@ -69,7 +69,7 @@ def balanced_fraction(items: int, pairs: int, *, rng: np.random.Generator) -> li
             found=pairs,
             remedy="raise the fraction, or compare fewer items",
         )
-    from salon.stats.comparisons import connectivity
+    from salon.stats import connectivity
 
     draw = _rounds if items % 2 == 0 else _turns
     best: list[Pair] = []
@@ -105,7 +105,7 @@ def next_adaptive_pair(
     """
     if not allowed.any():
         return None
-    from salon.stats.adaptive_design import expected_posterior, order_gains
+    from salon.stats import expected_posterior, order_gains
 
     posterior = expected_posterior(_posterior(items, pairs, votes), np.repeat(pairs, awaited, axis=0))
     gains = order_gains(posterior)[pairs[:, 0], pairs[:, 1]]
@@ -117,8 +117,7 @@ def next_adaptive_pair(
 
 def _posterior(items: int, pairs: Ints, votes: NDArray[np.float64]) -> PairPosterior:
     """What the votes tell about the scores; pairs may stand in any order and either way round."""
-    from salon.stats.adaptive_design import pair_posterior, prior_posterior
-    from salon.stats.comparisons import PairCounts
+    from salon.stats import PairCounts, pair_posterior, prior_posterior
 
     met = np.flatnonzero(votes.sum(axis=1) > 0)
     if not len(met):

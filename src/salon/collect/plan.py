@@ -27,8 +27,7 @@ from salon.collect.design import (
 from salon.collect.questions import RaterQuestion, Why, question_key
 from salon.collect.settings import SEVERAL_ITEMS, CohortSettings, Phase, ScreenKind, StudioSettings, Times
 from salon.errors import DesignError, UnknownReference
-from salon.study import Design, Item, Study
-from salon.study.nouns import Part
+from salon.study import Design, Item, Part, Study
 
 MOST_RATERS = 1024
 """Raters whose orders are remembered: more than are at work at once, or every question would draw them again."""

@@ -58,7 +58,7 @@ from salon.collect.agreement import (
     panel_correlation,
     repeat_agreement,
 )
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 Floats = NDArray[np.float64]
 

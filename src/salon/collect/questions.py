@@ -32,8 +32,7 @@ from pydantic import Field, JsonValue, model_validator
 
 from salon.collect.settings import SEVERAL_ITEMS, Phase, ScreenKind, Times
 from salon.errors import BadValue, UnknownReference
-from salon.study import Checklist, Choice, Comparison, Criterion, Judgment, Ranking, Rating
-from salon.study.nouns import Noun, Part, Skipped
+from salon.study import Checklist, Choice, Comparison, Criterion, Judgment, Noun, Part, Ranking, Rating, Skipped
 
 Why = Literal["ordinary", "repeat", "gold", "attention", "qualification"]
 

@@ -14,7 +14,7 @@ from typing import Literal, Self
 from pydantic import Field, ValidationError, model_validator
 
 from salon.errors import BadFile, BadValue
-from salon.study.nouns import Noun, Part
+from salon.study import Noun, Part
 
 ScreenKind = Literal["compare", "rank", "rate", "flag", "checklist", "choose", "regions", "text"]
 """How a screen asks. The first six are the study's protocols; regions and text are kept as checklists."""

@@ -14,7 +14,6 @@ write the same file, so its rows exist once.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import itertools
 from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -28,8 +27,8 @@ from pydantic import Field
 
 from salon.engine.processes import WorkerDied, map_processes
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import put_file
-from salon.study.nouns import Noun
+from salon.store import put_file
+from salon.study import Noun
 
 Row = dict[str, Any]
 
@@ -224,7 +223,8 @@ class _LazyWork:
 def _open_workers(work: Callable[[Any], list[Row]], settings: EngineSettings) -> Iterator[MapTasks]:
     """Who does the work, until the block ends."""
     if settings.engine == "ray":
-        rays = importlib.import_module("salon.engine.ray_workers")  # Ray only for those who ask for it
+        from salon.engine import ray_workers as rays  # Ray only for those who ask for it
+
         with rays.ray_crew(work, workers=settings.workers, address=settings.address) as over:
             yield over
         return

@@ -1,371 +1,33 @@
-"""Judges of pairs against the people of a study: every figure of each, and of every two."""
+"""`salon judge report`: what every judge of a study is worth against its people, whose own signal is checked first."""
 
 from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import combinations
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
-import numpy as np
 import pyarrow as pa
 
-from salon.check.check import check_study
-from salon.check.results import CheckSettings
+from salon.check import CheckSettings, check_study
 from salon.errors import StatsError, TooFew, UnknownReference
-from salon.evaluate.answers import PairAnswers, PairJudge, rater_judges, score_files, score_judge, verdict_judge
-from salon.evaluate.checklist_figures import tick_report
-from salon.evaluate.checklists import Routing, TickJudge, TickPanel, rater_ticks, tick_panel, verdict_ticks
-from salon.evaluate.flags import flag_panels
-from salon.evaluate.judge_figures import (
-    JudgeOnPanel,
-    accuracy_figures,
-    band_figures,
-    buckets,
-    criterion_judged,
-    judge_on_panels,
-    measure_accuracy,
-    same_choice,
-    sample_agreement,
-    shared_rows,
-    thumbnails,
-    usage_figures,
-    with_ties,
-    wordings,
-    worst_cases,
-)
-from salon.evaluate.judge_page import judge_page
-from salon.evaluate.people import ItemOrder, VotePanel, is_person, vote_panels
-from salon.evaluate.results import (
-    FigureCorrelation,
-    JudgeAgreement,
-    JudgeFigures,
-    JudgeReport,
-    PanelFigures,
-    ReportSettings,
-)
-from salon.evaluate.words import judge_warnings, policies
-from salon.judge.folder import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
-from salon.report import Page
-from salon.stats.ceilings import Ceilings, ceilings
-from salon.stats.judge_accuracy import KindTable, accuracy_difference, kind_table, match_rate
-from salon.stats.rank_agreement import method_agreement, spearman_p
-from salon.stats.result import Estimate
+from salon.evaluate.accuracy import PairCeilings, drawing, judge_agreement, macro_difference, panel_figures
+from salon.evaluate.answers import ItemValues, PairJudge, rater_judges, score_files, score_judge, verdict_judge
+from salon.evaluate.checklists import Routing, TickJudge, rater_ticks, tick_panel, tick_report, verdict_ticks
+from salon.evaluate.judge_figures import COMPARED, figure_correlation, flag_panels, judge_figures
+from salon.evaluate.pair_results import JudgeFigures, PanelFigures
+from salon.evaluate.people import ItemOrder, TestPairs, people_only, study_pairs
+from salon.evaluate.results import Evaluation, ReportSettings, TickJudgeFigures, TickReport
+from salon.judge import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
+from salon.report import first_names
+from salon.stats import Estimate
 from salon.study import Signature, Study
-from salon.study.tables import JUDGMENTS
-
-Signals = Mapping[str, tuple[str, str]]
-"""For each criterion the verdict of a signal check and its sentence."""
-COMPARED = (
-    ("accuracy", "position_bias"),
-    ("accuracy", "conditional"),
-    ("position_bias", "conditional"),
-    ("accuracy", "tie_rate"),
-    ("accuracy", "unseen"),
-)
-
-
-@dataclass(frozen=True)
-class PairPart:
-    """What a report says about judges of pairs; nothing where there are none."""
-
-    panel: tuple[PanelFigures, ...] = ()
-    judges: tuple[JudgeFigures, ...] = ()
-    agreement: tuple[JudgeAgreement, ...] = ()
-    correlations: tuple[FigureCorrelation, ...] = ()
-
-
-def pair_part(
-    study: Study,
-    judges: Sequence[PairJudge],
-    settings: ReportSettings,
-    signals: Signals,
-    progress: Callable[[str], None] = lambda judge: None,
-    *,
-    criteria: Sequence[str] = (),
-) -> PairPart:
-    """Every judge with an answer on a pair that people decided, best macro accuracy first."""
-    places = ItemOrder(study)
-    voted = vote_panels(study, places, criteria)
-    met = {judge.name: judge_on_panels(judge, voted) for judge in judges}
-    useful = [judge for judge in judges if any(len(one.rows) for one in met[judge.name])]
-    if not useful:
-        return PairPart()
-    tops = [_ceilings(panel, settings) for panel in voted]
-    made = []
-    for judge in useful:
-        progress(judge.name)
-        made.append(_figures(study, places, judge, met[judge.name], tops, settings))
-    made.sort(key=lambda one: (-one.macro.accuracy.value, one.judge))
-    made = [made[0], *(_to_best(one, made[0], met, settings) for one in made[1:])]
-    names = [judge.name for judge in useful]
-    return PairPart(
-        panel=tuple(_panel_figures(study, one, top, signals) for one, top in zip(voted, tops) if len(one.keys)),
-        judges=tuple(made),
-        agreement=tuple(_agree(first, second, met, settings) for first, second in combinations(names, 2)),
-        correlations=tuple(_correlation(made, x, y) for x, y in COMPARED),
-    )
-
-
-def _figures(
-    study: Study,
-    places: ItemOrder,
-    judge: PairJudge,
-    met: Sequence[JudgeOnPanel],
-    tops: Sequence[Ceilings | None],
-    settings: ReportSettings,
-) -> JudgeFigures:
-    rng = settings.rng(judge.name)
-    found = measure_accuracy(met, settings, rng)
-    asked = [(one, part, top) for one, part, top in zip(met, found.by_criterion, tops) if one.faced.asked.any()]
-    agreement, samples = sample_agreement(met, settings, rng)
-    worst, worst_of = worst_cases(study, places, judge, met, settings.worst)
-    macro = accuracy_figures(found.macro, macro=True)
-    return JudgeFigures(
-        judge=judge.name,
-        kind=judge.kind,
-        orders=found.orders,
-        simulated=judge.simulated,
-        signature=judge.signature,
-        macro=macro,
-        pooled=accuracy_figures(found.pooled),
-        with_ties=with_ties(met, settings, rng),
-        buckets=buckets(met, settings, rng),
-        says_first=_says_first(study, places, judge, [one.panel.number for one in met], settings, rng),
-        criteria=tuple(criterion_judged(study, one, part, top, settings, rng) for one, part, top in asked),
-        wordings=wordings(met, settings, rng),
-        self_agreement=agreement,
-        samples=samples,
-        bands=band_figures(study, judge, [one.panel for one in met], settings, rng),
-        usage=usage_figures(judge.table, macro.accuracy),
-        worst=worst,
-        worst_of=worst_of,
-    )
-
-
-def _says_first(
-    study: Study,
-    places: ItemOrder,
-    judge: PairJudge,
-    criteria: Sequence[int],
-    settings: ReportSettings,
-    rng: np.random.Generator,
-) -> Estimate | None:
-    """Share of answers for the picture shown first; None where nothing was shown side by side."""
-    if not isinstance(judge.answers, PairAnswers):
-        return None
-    hits, keys = judge.answers.named_first(criteria)
-    if not len(hits):
-        return None
-    clusters = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]]
-    return match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level)
-
-
-def _ceilings(panel: VotePanel, settings: ReportSettings) -> Ceilings | None:
-    """Of the pairs that judges are scored on and two people or more named an item of; None where there are none."""
-    raters = panel.votes[:, :2].sum(axis=1)
-    rng = np.random.default_rng([settings.seed, panel.number])
-    try:
-        return ceilings(panel.votes[:, 0], raters, panel.cluster, draws=settings.draws, rng=rng, level=settings.level)
-    except StatsError:
-        return None
-
-
-def _panel_figures(study: Study, panel: VotePanel, top: Ceilings | None, signals: Signals) -> PanelFigures:
-    criterion = study.criteria[panel.number]
-    votes = panel.votes.sum(axis=1)
-    low, high = int(votes.min()), int(votes.max())
-    signal, sentence = signals.get(criterion.id, (None, None))
-    return PanelFigures(
-        criterion=criterion.id,
-        name=criterion.title,
-        votes=int(votes.sum()),
-        pairs=len(votes),
-        tied=int((~panel.decided).sum()),
-        raters=str(low) if low == high else f"{low} to {high}",
-        lone=int((panel.votes[:, :2].sum(axis=1) == 1).sum()),
-        next_rater=None if top is None else top.next_rater,
-        next_rater_range=None if top is None else top.next_rater_range,
-        oracle=None if top is None else top.oracle,
-        oracle_range=None if top is None else top.oracle_range,
-        no_ceiling=None if top is not None else "ceilings need two votes on a pair, and a majority on some",
-        signal=signal,
-        sentence=sentence,
-    )
-
-
-def _to_best(
-    one: JudgeFigures, best: JudgeFigures, met: Mapping[str, Sequence[JudgeOnPanel]], settings: ReportSettings
-) -> JudgeFigures:
-    """Macro accuracy less the best judge's on the pairs both met, drawn together."""
-    rows = shared_rows(met[one.judge], met[best.judge])
-    if not sum(map(len, rows)):
-        return one
-    criteria = np.repeat(np.arange(len(rows)), [len(part) for part in rows])
-
-    def table(name: str) -> KindTable:
-        verdicts = [m.faced.by_majority(m.panel.winner)[part] for m, part in zip(met[name], rows)]
-        clusters = [m.panel.cluster[part] for m, part in zip(met[name], rows)]
-        return kind_table(np.concatenate(verdicts), np.concatenate(clusters), criteria, of=len(rows))
-
-    rng = settings.rng(f"{one.judge}\n{best.judge}")
-    found = accuracy_difference(
-        table(one.judge), table(best.judge), draws=settings.draws, rng=rng, level=settings.level
-    )
-    return one.model_copy(update={"to_best": found})
-
-
-def _agree(
-    first: str, second: str, met: Mapping[str, Sequence[JudgeOnPanel]], settings: ReportSettings
-) -> JudgeAgreement:
-    hits, clusters = same_choice(met[first], met[second])
-    if not len(hits):
-        return JudgeAgreement(first=first, second=second, agreement=None, pairs=0)
-    rng = settings.rng(f"{first}\n{second}")
-    rate = match_rate(hits, clusters, draws=settings.draws, rng=rng, level=settings.level)
-    return JudgeAgreement(first=first, second=second, agreement=rate, pairs=len(hits))
-
-
-def _correlation(judges: Sequence[JudgeFigures], x: str, y: str) -> FigureCorrelation:
-    """Over the judges of pairs that have both figures; scorers see no order, so theirs are of another kind."""
-    both = [(getattr(one.macro, x), getattr(one.macro, y)) for one in judges if one.kind in ("pairs", "rater")]
-    known = [(first.value, second.value) for first, second in both if first is not None and second is not None]
-    if len(known) < 4:
-        reason = "at least four judges of pairs with both figures are needed"
-        return FigureCorrelation(x=x, y=y, value=None, low=None, high=None, n=len(known), reason=reason)
-    first, second = np.array(known).T
-    found = method_agreement(first, second)
-    p = None if found.srcc is None else spearman_p(first, second)
-    return FigureCorrelation(
-        x=x, y=y, value=found.srcc, low=found.srcc_low, high=found.srcc_high, p=p, n=found.n, reason=found.reason
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# What judges are worth against the people of a study: one report for all of them.
-# --------------------------------------------------------------------------------------------------
-
-
-def judge_report(
-    study: Study,
-    judges: Sequence[PairJudge] = (),
-    settings: ReportSettings | None = None,
-    *,
-    ticks: Sequence[TickJudge] = (),
-    routing: Routing | None = None,
-    signals: Signals | None = None,
-    criteria: Sequence[str] = (),
-    progress: Callable[[str], None] = lambda judge: None,
-) -> JudgeReport:
-    """Every judge against the people of `study`, best macro accuracy first: `judges` of pairs, and of checklists.
-
-    A judge's figures do not depend on the judges beside it: its draws are seeded by its own name. `routing` says which
-    judges of checklists answer together; without it all do, by majority and by unanimity. `criteria` limits the pairs
-    to some; a flag is one of them only where it is named (`Study.ranking_criteria`).
-    """
-    settings = settings or ReportSettings()
-    ticked = tick_panel(study)
-    names = list(dict.fromkeys([*(judge.name for judge in judges), *(judge.name for judge in ticks)]))
-    _check_people(study, ticked, criteria)
-    if not names:
-        raise TooFew(
-            "at least one judge is needed",
-            found="none",
-            where=f"study {study.name!r}",
-            remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
-        )
-    pairs = pair_part(study, judges, settings, signals or {}, progress, criteria=criteria)
-    points = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
-    flags = flag_panels(study, judges, settings)
-    met = {one.judge for one in pairs.judges} | {one.judge for one in (points.judges if points else ())}
-    met |= {one.judge for panel in flags for one in panel.judges}
-    left_out = [name for name in names if name not in met]
-    if not met:
-        raise TooFew(
-            "a judge with an answer on a pair or a point with a majority is needed",
-            found=f"none by {', '.join(left_out)}",
-            where=f"study {study.name!r}",
-            remedy="judge the pairs that people judged, or the points that they ticked",
-        )
-    signature = _signature(study, judges, ticks, routing, settings, criteria)
-    return JudgeReport(
-        study=study.name,
-        simulated=study.simulated,
-        signature=signature,
-        signature_line=str(signature),
-        level=settings.level,
-        panel=pairs.panel,
-        judges=pairs.judges,
-        agreement=pairs.agreement,
-        correlations=pairs.correlations,
-        flags=flags,
-        ticks=points,
-        policies=policies(pairs.judges, pairs.panel, points, settings),
-        warnings=judge_warnings(pairs.judges, pairs.panel, points, left_out),
-    )
-
-
-def _check_people(study: Study, ticked: TickPanel, criteria: Sequence[str]) -> None:
-    """Somebody decided something; TooFew says what there is instead."""
-    if ticked.decided.any() or any(panel.decided.any() for panel in vote_panels(study, ItemOrder(study), criteria)):
-        return
-    flags = [one.id for one in study.criteria if one.is_flag]
-    raise TooFew(
-        "judges are held against a majority of people on pairs, or on points of checklists",
-        found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
-        where=f"study {study.name!r}",
-        remedy="collect comparisons, rankings, ratings or checklists from people first"
-        + (f"; --criterion {flags[0]} ranks items by a flag" if flags and not criteria else ""),
-    )
-
-
-def _signature(
-    study: Study,
-    judges: Sequence[PairJudge],
-    ticks: Sequence[TickJudge],
-    routing: Routing | None,
-    settings: ReportSettings,
-    criteria: Sequence[str],
-) -> Signature:
-    digest = hashlib.sha256()
-    for judge in sorted(judges, key=lambda one: one.name):
-        digest.update(f"{judge.name}\0{judge.kind}\0{_content(judge)}\0".encode("utf-8", "surrogatepass"))
-    for one in sorted(ticks, key=lambda one: one.name):
-        digest.update(f"{one.name}\0{one.kind}\0{sorted(one.answers.items())}\0".encode("utf-8", "surrogatepass"))
-    if routing is not None:
-        digest.update(repr((tuple(routing.points), tuple(routing.routes))).encode("utf-8", "surrogatepass"))
-    shown = settings.model_dump(exclude={"seed", "worst"})
-    shown |= {"criteria": ",".join(criteria)} if criteria else {}
-    return Signature(
-        method="judge-report",
-        data=study.hash[:12],
-        revision=study.revision,
-        settings={**shown, "judges": digest.hexdigest()[:12]},
-        seed=settings.seed,
-    )
-
-
-def _content(judge: PairJudge) -> str:
-    """What a judge said, as a hash; answers inside the study are in the study's own hash."""
-    if judge.table is not None:
-        sink = pa.BufferOutputStream()
-        with pa.ipc.new_stream(sink, judge.table.schema) as stream:
-            stream.write_table(judge.table.combine_chunks())
-        return hashlib.sha256(sink.getvalue()).hexdigest()
-    values = getattr(judge.answers, "by_criterion", {})
-    return hashlib.sha256(b"".join(values[number].tobytes() for number in sorted(values))).hexdigest()
-
-
-# --------------------------------------------------------------------------------------------------
-# Judges against the people of a study, whose own signal is checked first.
-#
-# Composes two stages: `check` says whether the people agree beyond chance at all, `judge` what each judge is worth
-# against their majority.
-# --------------------------------------------------------------------------------------------------
 
 NamedJudge = TypeVar("NamedJudge", PairJudge, TickJudge)
+Signals = Mapping[str, tuple[str, str]]
+"""For each criterion the verdict of a signal check and its sentence."""
 
 
 def report_judges(
@@ -379,7 +41,7 @@ def report_judges(
     check: bool = True,
     criteria: Sequence[str] = (),
     progress: Callable[[str], None] = lambda step: None,
-) -> JudgeReport:
+) -> Evaluation:
     """What every judge of `study` is worth: those in its `folder`, its raters that are models, and tables of scores.
 
     `names` limits the report to some judges, `criteria` its pairs to some criteria (flags only where named). `routing`
@@ -388,7 +50,15 @@ def report_judges(
     settings = settings or ReportSettings()
     judges = find_judges(study, folder, settings, scores=scores)
     ticks = find_tick_judges(study, folder, settings)
-    _check_names(names, [*judges, *ticks], study)
+    known_names = _names(judges, ticks)
+    for name in names:
+        if name not in known_names:
+            raise UnknownReference(
+                "a judge of the study is needed",
+                found=repr(name),
+                where=f"study {study.name!r}",
+                remedy="one of " + ", ".join(known_names) if known_names else "salon judge run STUDY makes one",
+            )
     judges = [judge for judge in judges if not names or judge.name in names]
     ticks = [judge for judge in ticks if not names or judge.name in names]
     signals = check_people(study, settings, progress, criteria=criteria) if check and judges else {}
@@ -400,28 +70,28 @@ def report_judges(
 def find_judges(
     study: Study, folder: Path | None, settings: ReportSettings, *, scores: Sequence[Path] = ()
 ) -> list[PairJudge]:
-    """All judges there are: verdicts, raters that are models, score tables. Two of one name are told apart by place."""
-    places = ItemOrder(study)
+    """All judges there are: verdicts, raters that are models, score tables. Two of one name are told apart by kind."""
+    order = ItemOrder(study)
     everywhere = settings.missing == "unparsed"
-    judges = rater_judges(study, places, everywhere=everywhere)
-    for name, table, facts in _run_verdicts(folder):
-        judge = verdict_judge(name, table, study, places, **facts)
-        judges += [] if judge is None else [judge]
+    verdicts = (verdict_judge(name, table, study, order, **facts) for name, table, facts in _runs(folder))
     tables = [*(score_files(folder) if folder is not None else ()), *scores]
-    judges += [score_judge(path, study, places, everywhere=everywhere) for path in tables]
-    return _distinct_names(judges)
+    return _distinct_names(
+        [
+            *rater_judges(study, order, everywhere=everywhere),
+            *(judge for judge in verdicts if judge is not None),
+            *(score_judge(path, study, order, everywhere=everywhere) for path in tables),
+        ]
+    )
 
 
 def find_tick_judges(study: Study, folder: Path | None, settings: ReportSettings) -> list[TickJudge]:
     """All that answered checklists: judges of the folder, and raters that are models."""
     judges = rater_ticks(study, everywhere=settings.missing == "unparsed")
-    for name, table, facts in _run_verdicts(folder):
-        judge = verdict_ticks(name, table, study, **facts)
-        judges += [] if judge is None else [judge]
-    return _distinct_names(judges)
+    verdicts = (verdict_ticks(name, table, study, **facts) for name, table, facts in _runs(folder))
+    return _distinct_names([*judges, *(judge for judge in verdicts if judge is not None)])
 
 
-def _run_verdicts(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]:
+def _runs(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str, Any]]]:
     """Name, verdicts and facts of every judge in a folder; verdicts without a record are named by their place."""
     if folder is None:
         return
@@ -435,6 +105,22 @@ def _run_verdicts(folder: Path | None) -> Iterator[tuple[str, pa.Table, dict[str
             yield home.name, table, {}
 
 
+def _names(judges: Sequence[PairJudge], ticks: Sequence[TickJudge]) -> list[str]:
+    """Names of judges of pairs and of checklists, each once."""
+    return list(dict.fromkeys([*(judge.name for judge in judges), *(judge.name for judge in ticks)]))
+
+
+def _distinct_names(judges: Sequence[NamedJudge]) -> list[NamedJudge]:
+    """Judges whose name another one has too get their kind behind it."""
+    by_name: dict[str, NamedJudge] = {}
+    for judge in judges:
+        name = judge.name if judge.name not in by_name else f"{judge.name} ({judge.kind})"
+        while name in by_name:
+            name += "'"
+        by_name[name] = replace(judge, name=name)
+    return list(by_name.values())
+
+
 def check_people(
     study: Study,
     settings: ReportSettings,
@@ -442,59 +128,320 @@ def check_people(
     *,
     criteria: Sequence[str] = (),
 ) -> Signals:
-    """The answers of `salon check` on the people alone, and their sentence; nothing where they cannot be checked.
-
-    They are those of `salon check` on the same answers: no draws move a verdict.
-    """
-    given = CheckSettings(seed=settings.seed, level=settings.level, draws=settings.draws)
+    """The answers of `salon check` on the people alone, and their sentence; nothing where they cannot be checked."""
+    check_settings = CheckSettings(seed=settings.seed, level=settings.level, draws=settings.draws)
     try:
         report = check_study(
-            people_only(study), given, criteria=criteria, progress=lambda name: progress(f"people, {name}")
+            people_only(study), check_settings, criteria=criteria, progress=lambda name: progress(f"people, {name}")
         )
     except StatsError:
         return {}
-    return {one.criterion: (one.answer, one.sentence) for one in report.criteria}
+    return {check.criterion: (check.answer, check.sentence) for check in report.criteria}
 
 
-def people_only(study: Study) -> Study:
-    """The study without the judgments of models."""
-    asked = is_person(study)
-    if asked.all():
-        return study
-    tables = dict(study.tables)
-    for kind in JUDGMENTS:
-        if kind in tables:
-            tables[kind] = tables[kind].filter(pa.array(asked[study.codes("raters", tables[kind].column("rater"))]))
-    return replace(study, tables=tables)
+# -- the report --------------------------------------------------------------------------------------------------------
 
 
-def report_page(report: JudgeReport, study: Study, folder: Path | None) -> Page:
-    """The page of a report, with the pictures of its worst disagreements."""
-    shown = [item for one in report.judges for case in one.worst for item in (case.panel_choice, case.judge_choice)]
-    shown += [] if report.ticks is None else [case.item for one in report.ticks.judges for case in one.worst]
-    return judge_page(report, thumbnails(study, folder, shown))
+def judge_report(
+    study: Study,
+    judges: Sequence[PairJudge] = (),
+    settings: ReportSettings | None = None,
+    *,
+    ticks: Sequence[TickJudge] = (),
+    routing: Routing | None = None,
+    signals: Signals | None = None,
+    criteria: Sequence[str] = (),
+    progress: Callable[[str], None] = lambda judge: None,
+) -> Evaluation:
+    """Every judge against the people of `study`, best macro accuracy first: `judges` of pairs, and of checklists.
+
+    A judge's figures do not depend on the judges beside it: its draws are seeded by its own name. `routing` says which
+    judges of checklists answer together; without it all do, by majority and by unanimity. `criteria` limits the pairs
+    to some; a flag is one of them only where it is named (`Study.ranking_criteria`).
+    """
+    settings = settings or ReportSettings()
+    order, ticked = ItemOrder(study), tick_panel(study)
+    pairs = study_pairs(study, order, criteria)
+    if not (ticked.decided.any() or pairs.decided.any()):
+        flags = [criterion.id for criterion in study.criteria if criterion.is_flag]
+        raise TooFew(
+            "judges are held against a majority of people on pairs, or on points of checklists",
+            found=", ".join(f"{count:,} {kind}" for kind, count in study.counts.items()) or "an empty study",
+            where=f"study {study.name!r}",
+            remedy="collect comparisons, rankings, ratings or checklists from people first"
+            + (f"; --criterion {flags[0]} ranks items by a flag" if flags and not criteria else ""),
+        )
+    names = _names(judges, ticks)
+    if not names:
+        raise TooFew(
+            "at least one judge is needed",
+            found="none",
+            where=f"study {study.name!r}",
+            remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
+        )
+    on_pairs = _pair_parts(study, order, pairs, judges, settings, signals or {}, progress)
+    on_ticks = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
+    flag_figures = flag_panels(study, judges, settings)
+    figures = on_pairs.get("judges", ())
+    answered = {figure.name for figure in (*figures, *(on_ticks.judges if on_ticks else ()))}
+    answered |= {judge.judge for panel in flag_figures for judge in panel.judges}
+    silent = [name for name in names if name not in answered]
+    if not answered:
+        raise TooFew(
+            "a judge with an answer on a pair or a point with a majority is needed",
+            found=f"none by {', '.join(silent)}",
+            where=f"study {study.name!r}",
+            remedy="judge the pairs that people judged, or the points that they ticked",
+        )
+    signature = _signature(study, judges, ticks, routing, settings, criteria)
+    panel = on_pairs.get("panel", ())
+    return Evaluation(
+        study=study.name,
+        simulated=study.simulated,
+        signature=signature,
+        signature_line=str(signature),
+        level=settings.level,
+        **on_pairs,
+        flags=flag_figures,
+        ticks=on_ticks,
+        policies=judge_policies(figures, panel, on_ticks, settings),
+        warnings=judge_warnings(figures, panel, on_ticks, silent),
+    )
 
 
-def _check_names(names: Sequence[str], judges: Sequence[PairJudge | TickJudge], study: Study) -> None:
-    known = list(dict.fromkeys(judge.name for judge in judges))
-    for name in names:
-        if name not in known:
-            raise UnknownReference(
-                "a judge of the study is needed",
-                found=repr(name),
-                where=f"study {study.name!r}",
-                remedy="one of " + ", ".join(known) if known else "salon judge run STUDY makes one",
+def _pair_parts(
+    study: Study,
+    order: ItemOrder,
+    pairs: TestPairs,
+    judges: Sequence[PairJudge],
+    settings: ReportSettings,
+    signals: Signals,
+    progress: Callable[[str], None],
+) -> dict[str, Any]:
+    """The parts of an Evaluation about pairs; nothing where no judge has an answer on a pair that people decided."""
+    answers = {judge.name: judge.answers.on(pairs) for judge in judges}
+    useful = [judge for judge in judges if len(answers[judge.name].rows)]
+    if not useful:
+        return {}
+    tops = PairCeilings(pairs, settings)
+    figures: list[JudgeFigures] = []
+    for judge in useful:
+        progress(judge.name)
+        figures.append(judge_figures(study, order, judge, answers[judge.name], tops, settings))
+    figures.sort(key=lambda row: (-row.macro.accuracy.value, row.name))
+    best = figures[0].name
+    for place, row in enumerate(figures[1:], 1):
+        resampling = drawing(settings, settings.rng(f"{row.name}\n{best}"))
+        difference = macro_difference(answers[row.name], answers[best], resampling)
+        figures[place] = row.model_copy(update={"to_best": difference})
+    voted = [place for place in range(len(pairs.criteria)) if len(pairs.on(place))]
+    return {
+        **pairs.counts,
+        "panel": tuple(
+            panel_figures(pairs, place, tops([place]), signals.get(pairs.criteria[place][0], (None, None)))
+            for place in voted
+        ),
+        "judges": tuple(figures),
+        "agreement": tuple(
+            judge_agreement(
+                (first.name, answers[first.name]),
+                (second.name, answers[second.name]),
+                drawing(settings, settings.rng(f"{first.name}\n{second.name}")),
             )
+            for first, second in combinations(useful, 2)
+        ),
+        "correlations": tuple(figure_correlation(figures, x, y) for x, y in COMPARED),
+    }
 
 
-def _distinct_names(judges: list[NamedJudge]) -> list[NamedJudge]:
-    """Judges whose name another one has too get their kind behind it."""
-    taken: set[str] = set()
-    made = []
+def _signature(
+    study: Study,
+    judges: Sequence[PairJudge],
+    ticks: Sequence[TickJudge],
+    routing: Routing | None,
+    settings: ReportSettings,
+    criteria: Sequence[str],
+) -> Signature:
+    digest = hashlib.sha256()
+    for judge in sorted(judges, key=lambda judge: judge.name):
+        digest.update(f"{judge.name}\0{judge.kind}\0{_content(judge)}\0".encode("utf-8", "surrogatepass"))
+    for tick_judge in sorted(ticks, key=lambda judge: judge.name):
+        digest.update(
+            f"{tick_judge.name}\0{tick_judge.kind}\0{sorted(tick_judge.answers.items())}\0".encode(
+                "utf-8", "surrogatepass"
+            )
+        )
+    if routing is not None:
+        digest.update(repr((tuple(routing.points), tuple(routing.routes))).encode("utf-8", "surrogatepass"))
+    values = settings.model_dump(exclude={"seed", "worst"})
+    values |= {"criteria": ",".join(criteria)} if criteria else {}
+    return Signature(
+        method="judge-report",
+        data=study.hash[:12],
+        revision=study.revision,
+        settings={**values, "judges": digest.hexdigest()[:12]},
+        seed=settings.seed,
+    )
+
+
+def _content(judge: PairJudge) -> str:
+    """What a judge said, as a hash; answers inside the study are in the study's own hash."""
+    if judge.table is not None:
+        sink = pa.BufferOutputStream()
+        with pa.ipc.new_stream(sink, judge.table.schema) as stream:
+            stream.write_table(judge.table.combine_chunks())
+        return hashlib.sha256(sink.getvalue()).hexdigest()
+    values = judge.answers.by_criterion if isinstance(judge.answers, ItemValues) else {}
+    return hashlib.sha256(b"".join(values[number].tobytes() for number in sorted(values))).hexdigest()
+
+
+# -- policies and warnings ---------------------------------------------------------------------------------------------
+
+SCORES = (
+    "accuracy is agreement with the majority of people, pair by pair: 1 if the judge names the majority's item in both "
+    "orders, 0 if it names the other in both, 0.5 if the orders disagree or it sees a tie; a coin reaches 0.5"
+)
+UNREAD = (
+    "a pair with an unread verdict counts 0 in the accuracy and stays in its denominator; parsed only leaves it out; "
+    "position bias, ties and conditional accuracy are shares of the pairs that were read"
+)
+CEILINGS = (
+    "next rater and oracle are of people who name an item, for a tie is no vote; pairs on which only one person named "
+    "an item say nothing of agreement and are left out of these two, though judges are scored on them"
+)
+ONE_ORDER = "no position bias can be given for a judge shown one order only, or that scores items one by one: {}"
+NUMBERS = "of a judge that gives numbers the larger one wins, and equal numbers tie: {}"
+SAMPLES = "several samples of a question count as their vote, and as a tie where two answers lead together: {}"
+ABSENT = {
+    "unparsed": "a pair without an answer of a rater of the study or a table of scores counts as unread: {}",
+    "not-asked": "a pair without an answer of a rater of the study or a table of scores was not asked: left out: {}",
+}
+MACRO = "macro is the mean over criteria; accuracy = (1 - u)((1 - b - t) c + (b + t)/2) holds for each criterion only"
+
+_LITTLE = "so accuracy against their majority says little"
+PEOPLE = {
+    "no": f"people agree no more than by chance, {_LITTLE}",
+    "no, opposed camps": f"people oppose each other, {_LITTLE}",
+    "yes, in camps": f"people agree within camps, not on one order, {_LITTLE}",
+    "yes; one taste or camps: cannot tell": "people agree, but whether as one taste or as camps cannot be told, so "
+    "their majority may be that of one camp",
+    "cannot tell": f"too few answers of people to tell whether they agree, {_LITTLE}",
+}
+TICKS = (
+    "on checklists accuracy is agreement with the majority of people, tick by tick (a tick is one point of one item); "
+    "a coin reaches 0.5, a fixed answer (always yes, or always no) may reach far more; balanced accuracy is 0.5 "
+    "and kappa 0 for both"
+)
+TICKS_UNREAD = (
+    "a tick without a readable answer counts 0 in the accuracy and stays in its denominator; parsed only leaves it "
+    "out; pass rates, kappa and balanced accuracy are of the ticks that were read"
+)
+TICK_SAMPLES = "of several samples of a tick more than half decide, unread ones counted; else it is unread: {}"
+TICKS_ABSENT = {
+    "unparsed": "a tick without an answer of a rater of the study counts as unread: {}",
+    "not-asked": "a tick without an answer of a rater of the study was not asked: left out: {}",
+}
+TOGETHER = (
+    "judges together: by majority more than half of those asked must say the same, unread ones counted; by unanimity "
+    "yes needs them all, and one no is a no; a tick left open counts as unread"
+)
+FAR_FROM_EVEN, FEW = 0.3, 20
+
+
+def judge_policies(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], ticks: TickReport | None, settings: ReportSettings
+) -> tuple[str, ...]:
+    """What left which denominator."""
+    of_pairs = _pair_policies(judges, panel, settings) if judges else ()
+    return (*of_pairs, *(() if ticks is None else _tick_policies(ticks, settings)))
+
+
+def _pair_policies(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], settings: ReportSettings
+) -> tuple[str, ...]:
+    tied, pairs = sum(row.tied for row in panel), sum(row.pairs for row in panel)
+    policies = [
+        SCORES,
+        f"pairs without a majority of people leave every denominator ({tied:,} of {pairs:,}); "
+        "only 'ties counted' keeps them, as ties that a judge has to see",
+        UNREAD,
+    ]
+    if lone := sum(row.lone for row in panel):
+        policies.append(f"{CEILINGS} ({lone:,} of {pairs:,})")
+    about = {
+        ONE_ORDER: [row.name for row in judges if row.orders == 1],
+        NUMBERS: [row.name for row in judges if row.kind in ("points", "scorer")],
+        SAMPLES: [row.name for row in judges if row.samples > 1],
+        ABSENT[settings.missing]: [row.name for row in judges if row.kind in ("rater", "scorer")],
+    }
+    policies += [words.format(first_names(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for row in judges for part in row.criteria)
+    if unvoted:
+        policies.append(f"pairs that judges were asked about and nobody voted on are left out: {unvoted:,}")
+    return (*policies, MACRO)
+
+
+def _tick_policies(ticks: TickReport, settings: ReportSettings) -> tuple[str, ...]:
+    tied, there = sum(row.tied for row in ticks.panel), sum(row.ticks for row in ticks.panel)
+    policies = [
+        TICKS,
+        f"ticks without a majority of people leave every denominator ({tied:,} of {there:,})",
+        TICKS_UNREAD,
+    ]
+    about = {
+        TICK_SAMPLES: [row.name for row in ticks.judges if row.samples > 1],
+        TICKS_ABSENT[settings.missing]: [row.name for row in ticks.judges if row.kind == "rater"],
+    }
+    policies += [words.format(first_names(names)) for words, names in about.items() if names]
+    unvoted = sum(part.unvoted for row in ticks.judges for part in row.criteria)
+    if unvoted:
+        policies.append(f"ticks that judges were asked about and nobody answered are left out: {unvoted:,}")
+    return (*policies, TOGETHER) if ticks.together else tuple(policies)
+
+
+def judge_warnings(
+    judges: Sequence[JudgeFigures], panel: Sequence[PanelFigures], ticks: TickReport | None, left_out: Sequence[str]
+) -> tuple[str, ...]:
+    """What should not be taken at its face: judges at chance or above the ceiling, few pairs met, no signal."""
+    warnings = (
+        [f"left out, without an answer on a pair or a point with a majority: {first_names(left_out)}"]
+        if left_out
+        else []
+    )
+    for tick_judge in () if ticks is None else ticks.judges:
+        warnings += [*_leaks_and_gaps(tick_judge, "ticks"), *_failures(tick_judge)]
+    for signal, words in PEOPLE.items():
+        criteria = [criterion.name for criterion in panel if criterion.signal == signal]
+        if criteria:
+            warnings.append(f"{words}: {first_names(criteria)}")
     for judge in judges:
-        name = judge.name if judge.name not in taken else f"{judge.name} ({judge.kind})"
-        while name in taken:
-            name += "'"
-        taken.add(name)
-        made.append(replace(judge, name=name))
-    return made
+        warnings += _leaks_and_gaps(judge, "pairs")
+        if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
+            warnings.append(
+                f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.name}"
+            )
+        warnings += _failures(judge)
+    return tuple(warnings)
+
+
+def _leaks_and_gaps(judge: JudgeFigures | TickJudgeFigures, about: Literal["pairs", "ticks"]) -> list[str]:
+    leaks = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
+    warnings = (
+        [f"above what an oracle could reach, suspect a leak: {judge.name} on {first_names(leaks)}"] if leaks else []
+    )
+    met, there = (sum(getattr(part, name) for part in judge.criteria) for name in ("decided", f"panel_{about}"))
+    if met < there:
+        warnings.append(f"asked about {met:,} of {there:,} {about} with a majority: {judge.name}")
+    return warnings
+
+
+def _failures(judge: JudgeFigures | TickJudgeFigures) -> list[str]:
+    if judge.usage is None or not judge.usage.failed:
+        return []
+    kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
+    return [f"calls without a reply count as unread, run it again to complete it: {judge.name} ({kinds})"]
+
+
+def _one_sided(share: Estimate) -> bool:
+    """Far from even, whatever the content: in one order this is all that can be said of position."""
+    return abs(share.value - 0.5) > FAR_FROM_EVEN and share.n >= FEW

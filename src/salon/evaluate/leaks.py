@@ -21,16 +21,15 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from salon.engine.processes import cores
+from salon.engine import cores
 from salon.errors import BadFile
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import whole_file
-from salon.store.near_pictures import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key
-from salon.study.nouns import normalize_text
+from salon.models import ResultCache
+from salon.store import METHOD, PictureKey, content_hash, near_groups, nearest, picture_key, whole_file
+from salon.study import normalize_text
 
 FILE = "guard.parquet"
 COLUMNS = pa.schema([("kind", pa.string()), ("key", pa.string()), ("near", pa.string())])
-_SHOWN = 3
+_MOST_NAMED = 3
 _AT_ONCE = 64
 """Pictures decoded before their hashes are remembered."""
 _PREFIX = f"near {METHOD} "
@@ -72,12 +71,12 @@ class Leaks:
             (self.near, "near copy of a picture", "near copies of pictures"),
             (self.texts, "prompt text", "prompt texts"),
         )
-        told = (
-            f"{len(found):,} {one if len(found) == 1 else many} ({_first(found)})"
-            for found, one, many in kinds
-            if found
+        parts = (
+            f"{len(names):,} {singular if len(names) == 1 else plural} ({_first(names)})"
+            for names, singular, plural in kinds
+            if names
         )
-        return "; ".join(told)
+        return "; ".join(parts)
 
 
 def text_key(text: str) -> str:
@@ -85,14 +84,16 @@ def text_key(text: str) -> str:
     return hashlib.sha256(normalize_text(text).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def picture_keys(paths: Sequence[Path], *, kept: ResultCache | None = None) -> list[PictureKey]:
+def picture_keys(paths: Sequence[Path], *, cache: ResultCache | None = None) -> list[PictureKey]:
     """The key of each picture, in order; each content is decoded once in its life, then remembered in `kept`."""
-    memory = kept or ResultCache()
+    memory = cache or ResultCache()
     with ThreadPoolExecutor(cores()) as threads:  # reading, hashing and decoding leave Python's lock alone
         contents = list(threads.map(_content, paths))
-        known = memory.many({_PREFIX + content for content in contents})
-        looks: dict[str, str] = {key.removeprefix(_PREFIX): near for key, near in known.items()}
-        missing = list({one: path for path, one in zip(paths, contents, strict=True) if one not in looks}.items())
+        cached = memory.many({_PREFIX + content for content in contents})
+        looks: dict[str, str] = {key.removeprefix(_PREFIX): near for key, near in cached.items()}
+        missing = list(
+            {digest: path for path, digest in zip(paths, contents, strict=True) if digest not in looks}.items()
+        )
         for start in range(0, len(missing), _AT_ONCE):
             part = dict(missing[start : start + _AT_ONCE])
             fresh = dict(zip(part, (key.near for key in threads.map(picture_key, part.values()))))
@@ -141,11 +142,11 @@ def load_guard(folder: Path, card: Mapping[str, str]) -> LeakGuard:
 
 def find_leaks(guard: LeakGuard, pictures: Mapping[str, PictureKey], texts: Mapping[str, str]) -> Leaks:
     """What of a test a model was trained on: `pictures` by item, `texts` by prompt."""
-    seen = {key.sha256 for key in guard.pictures}
-    same = [item for item, key in pictures.items() if key.sha256 in seen]
-    others = [item for item, key in pictures.items() if key.sha256 not in seen]
-    place, _ = nearest([pictures[item].near for item in others], [key.near for key in guard.pictures])
-    near = [others[number] for number in np.flatnonzero(place >= 0)]
+    trained = {key.sha256 for key in guard.pictures}
+    same = [item for item, key in pictures.items() if key.sha256 in trained]
+    rest = [item for item, key in pictures.items() if key.sha256 not in trained]
+    place, _ = nearest([pictures[item].near for item in rest], [key.near for key in guard.pictures])
+    near = [rest[number] for number in np.flatnonzero(place >= 0)]
     read = [prompt for prompt, text in texts.items() if text.strip() and text_key(text) in guard.texts]
     return Leaks(tuple(same), tuple(near), tuple(read))
 
@@ -167,21 +168,21 @@ def without_look_alikes(
         for picture in end:  # one by one: maximum.at reads a broadcast operand past its end
             np.maximum.at(latest, picture, side)
     stays = [((latest[end] == side) | (end < 0)).all(axis=0) for side, end in zip(sides, ends)]
-    kept = [table.filter(pa.array(stay)) for table, stay in zip(tables, stays)]
+    remaining = [table.filter(pa.array(stay)) for table, stay in zip(tables, stays)]
     for table, names, stay in zip(tables, there, stays):
         if not stay.all():
             keys = [name for name in ("criterion", *names) if name in table.column_names]
             lost = table.filter(pa.array(~stay)).group_by(keys).aggregate([]).num_rows
-            return kept, [
+            return remaining, [
                 f"left out because their pictures look like others on a later side of the split: {lost:,} pairs"
             ]
-    return kept, []
+    return remaining, []
 
 
 def _places(table: pa.Table, names: Sequence[str], group: Mapping[str, int]) -> NDArray[np.int64]:
     """(names, rows) the group of each picture, -1 without one."""
-    found = [[group.get(name, -1) for name in table.column(column).to_pylist()] for column in names]
-    return np.array(found, np.int64).reshape(len(names), table.num_rows)
+    groups = [[group.get(name, -1) for name in table.column(column).to_pylist()] for column in names]
+    return np.array(groups, np.int64).reshape(len(names), table.num_rows)
 
 
 def _content(path: Path) -> str:
@@ -192,4 +193,4 @@ def _content(path: Path) -> str:
 
 
 def _first(names: Sequence[str]) -> str:
-    return ", ".join(names[:_SHOWN]) + (", ..." if len(names) > _SHOWN else "")
+    return ", ".join(names[:_MOST_NAMED]) + (", ..." if len(names) > _MOST_NAMED else "")

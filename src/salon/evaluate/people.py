@@ -1,56 +1,150 @@
-"""What the people of a study say about pairs: the votes judges are held against.
+"""What the people of a study said, as arrays: votes on pairs, and duels of generators.
 
 Comparisons and rankings are votes on pairs, one of each rater; where a criterion has neither, two ratings of one rater
-are (`study.votes`). Answers of models, and repeats of a question, are left out. Pairs are named as verdicts name them:
-`a` is the smaller id.
+are (`study.votes`). Answers of models, and repeats of a question, are left out.
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from salon.errors import DesignError
-from salon.study import Study
-from salon.study.tables import JUDGMENTS
-from salon.study.votes import BOTH_BAD, TIE, Votes, pair_votes, study_votes
+from salon.errors import BadColumns, DesignError, TooFew
+from salon.study import BOTH_BAD, JUDGMENTS, TIE, Study, pair_votes, study_votes
 
 Ints = NDArray[np.int64]
+Bools = NDArray[np.bool_]
 Index = NDArray[np.integer]
 """Numbers of items, as wide as they come."""
+COLUMNS = ("criterion", "group", "item_a", "item_b", "for_a", "for_b", "ties", "text")
+
+
+def is_person(study: Study) -> Bools:
+    """For every rater: is it a person or a crowd of them?"""
+    raters = study.table("raters")
+    if "kind" not in raters.column_names:
+        return np.ones(raters.num_rows, bool)
+    model = pc.equal(raters.column("kind").cast(pa.string()), "model").fill_null(False)
+    mask: Bools = ~model.to_numpy(zero_copy_only=False)
+    return mask
+
+
+def people_only(study: Study) -> Study:
+    """The study without the judgments of models."""
+    persons = is_person(study)
+    if persons.all():
+        return study
+    tables = dict(study.tables)
+    for kind in JUDGMENTS:
+        if kind in tables:
+            tables[kind] = tables[kind].filter(pa.array(persons[study.codes("raters", tables[kind].column("rater"))]))
+    return replace(study, tables=tables)
+
+
+# -- votes on pairs ----------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class TestPairs:
+    """The pairs that judges are held against, criterion after criterion; an entry of each array for each pair."""
+
+    __test__ = False  # pytest: no test
+
+    study: str
+    data: str
+    split: str
+    criteria: tuple[tuple[str, str], ...]
+    """Id and name of each criterion."""
+    criterion: Ints
+    """Place in `criteria`."""
+    group: Ints
+    """The prompt; the pair itself where the whole study is one group. Prompts are drawn again for intervals."""
+    item_a: NDArray[np.object_]
+    item_b: NDArray[np.object_]
+    votes: Ints
+    """(pairs, 3): for a, for b, ties."""
+    text: NDArray[np.object_] = field(default_factory=lambda: np.empty(0, object))
+    """Whole text of the prompt; empty where the two items answer different ones."""
+    generators: Mapping[str, str] = field(default_factory=dict)
+    """By item, where it is known."""
+    simulated: bool = False
+    keys: Ints = field(default_factory=lambda: np.empty(0, np.int64))
+    """`ItemOrder.keys` of the pairs, rising under each criterion; empty where nobody looks pairs up by items."""
+    numbers: tuple[int, ...] = ()
+    """Numbers of the criteria in the study (their places, where these are not known): they seed draws of ceilings."""
+
+    def __post_init__(self) -> None:
+        if not self.numbers:
+            object.__setattr__(self, "numbers", tuple(range(len(self.criteria))))
+
+    def __len__(self) -> int:
+        return len(self.criterion)
+
+    @cached_property
+    def winner(self) -> Ints:
+        """1 a, -1 b, 0 no majority."""
+        values: Ints = np.sign(self.votes[:, 0] - self.votes[:, 1])
+        return values
+
+    @cached_property
+    def decided(self) -> Bools:
+        """Pairs with a majority."""
+        mask: Bools = self.winner != 0
+        return mask
+
+    @property
+    def counts(self) -> dict[str, int]:
+        """Prompts, pairs, pairs without a majority, and votes."""
+        tied, votes = int((~self.decided).sum()), int(self.votes.sum())
+        return {"prompts": len(np.unique(self.group)), "pairs": len(self), "tied": tied, "votes": votes}
+
+    @property
+    def items(self) -> list[str]:
+        """Items of all pairs, each once."""
+        return list(dict.fromkeys([*self.item_a, *self.item_b]))
+
+    def on(self, place: int) -> Ints:
+        """Rows of one criterion."""
+        return np.flatnonzero(self.criterion == place)
+
+    def find(self, place: int, keys: Ints) -> Ints:
+        """The row of each key under a criterion, -1 where nobody voted."""
+        rows = self.on(place)
+        if not len(rows):
+            return np.full(len(keys), -1)
+        at = np.minimum(np.searchsorted(self.keys[rows], keys), len(rows) - 1)
+        return np.where(self.keys[rows][at] == keys, rows[at], -1)
 
 
 @dataclass(frozen=True)
 class ItemOrder:
-    """The items of a study by the order of their ids."""
+    """The items of a study by the order of their ids: a pair is named by two places, the smaller id first."""
 
     study: Study
 
     @cached_property
     def of_item(self) -> Ints:
         """Place of each item of the study among the sorted ids."""
-        order = np.argsort(np.array(self.study.ids("items").to_pylist(), dtype=object), kind="stable")
-        place = np.empty(len(order), np.int64)
-        place[order] = np.arange(len(order))
-        return place
+        return np.argsort(self.item_at)
 
     @cached_property
     def item_at(self) -> Ints:
         """The item at each place."""
-        return np.argsort(self.of_item)
+        return np.argsort(np.array(self.study.ids("items").to_pylist(), dtype=object), kind="stable")
 
     def keys(self, a: Index, b: Index) -> Ints:
         """One number for each pair, whichever way round it is given."""
         first, second = self.of_item[a], self.of_item[b]
         return np.minimum(first, second) * len(self.of_item) + np.maximum(first, second)
 
-    def turned(self, a: Index, b: Index) -> NDArray[np.bool_]:
+    def is_turned(self, a: Index, b: Index) -> Bools:
         """Is `a` the larger id?"""
         return self.of_item[a] > self.of_item[b]
 
@@ -58,74 +152,95 @@ class ItemOrder:
         """The two items of each key, smaller id first."""
         return self.item_at[keys // len(self.of_item)], self.item_at[keys % len(self.of_item)]
 
+    def clusters(self, keys: Ints) -> Ints:
+        """The prompt (group) of each pair; the pair itself where the whole study is one group."""
+        if self.study.compare_within == "all":
+            return keys
+        groups: Ints = self.study.item_groups[self.items(keys)[0]].astype(np.int64)
+        return groups
 
-@dataclass(frozen=True)
-class VotePanel:
-    """People's votes on the pairs of one criterion."""
 
-    number: int
-    """Of the criterion in the study."""
-    keys: Ints
-    """Pairs, rising."""
-    votes: Ints
-    """(pairs, 3): for the item with the smaller id, for the other, ties."""
-    cluster: Ints
-    """The prompt (group) of each pair; the pair itself where the whole study is one group."""
+def study_pairs(study: Study, order: ItemOrder, criteria: Collection[str] = ()) -> TestPairs:
+    """The pairs that people of `study` voted on, under each criterion that orders items or each of `criteria`.
 
-    @cached_property
-    def winner(self) -> Ints:
-        """1 the smaller id, -1 the other, 0 no majority."""
-        values: Ints = np.sign(self.votes[:, 0] - self.votes[:, 1])
+    Flags are left out unless they are named (`Study.ranking_criteria`).
+    """
+    persons = is_person(study)
+    numbers = tuple(study.ranking_criteria(criteria))
+    keys, votes = [np.empty(0, np.int64)], [np.empty((0, 3), np.int64)]
+    for number in numbers:
+        answers = pair_votes(study, number, persons)
+        own, row = np.unique(order.keys(answers.a, answers.b), return_inverse=True)
+        turned = order.is_turned(answers.a, answers.b) & (answers.outcome < TIE)
+        outcome = np.where(turned, 1 - answers.outcome, np.minimum(answers.outcome, TIE))
+        sides = [np.bincount(row, weights=outcome == side, minlength=len(own)) for side in (0, 1, TIE)]
+        keys.append(own)
+        votes.append(np.stack(sides, axis=1).astype(np.int64))
+    pairs = np.concatenate(keys)
+    ids = np.array(study.ids("items").to_pylist(), object)
+    return TestPairs(
+        study=study.name,
+        data=study.hash,
+        split="all",
+        criteria=tuple((study.criteria[number].id, study.criteria[number].title) for number in numbers),
+        criterion=np.repeat(np.arange(len(numbers)), [len(part) for part in keys[1:]]),
+        group=order.clusters(pairs),
+        item_a=ids[order.items(pairs)[0]],
+        item_b=ids[order.items(pairs)[1]],
+        votes=np.concatenate(votes),
+        generators={item.id: item.generator for item in study.nouns("items") if item.generator},
+        simulated=study.simulated,
+        keys=pairs,
+        numbers=numbers,
+    )
+
+
+def make_test_pairs(
+    labels: pa.Table,
+    *,
+    study: str,
+    data: str,
+    split: str,
+    names: Mapping[str, str],
+    generators: Mapping[str, str] | None = None,
+    simulated: bool = False,
+) -> TestPairs:
+    """The pairs of a table of labels, ties kept; `split` says in a word which part of the study they are."""
+    for name in COLUMNS:
+        if name not in labels.column_names:
+            raise BadColumns.missing(name, labels.column_names, where="labels")
+    if not labels.num_rows:
+        raise TooFew(
+            "pairs that people voted on are needed",
+            found=f"none ({split})",
+            where=f"study {study!r}",
+            remedy="--split all takes every prompt; few prompts may leave a split empty",
+        )
+
+    def column(name: str) -> list[Any]:
+        values: list[Any] = labels.column(name).cast(pa.string()).to_pylist()
         return values
 
-    @cached_property
-    def decided(self) -> NDArray[np.bool_]:
-        """Pairs with a majority."""
-        mask: NDArray[np.bool_] = self.winner != 0
-        return mask
-
-    def find(self, keys: Ints) -> Ints:
-        """The row of each key, -1 where nobody voted."""
-        if not len(self.keys):
-            return np.full(len(keys), -1)
-        row = np.minimum(np.searchsorted(self.keys, keys), len(self.keys) - 1)
-        return np.where(self.keys[row] == keys, row, -1)
-
-
-def is_person(study: Study) -> NDArray[np.bool_]:
-    """For every rater: is it a person or a crowd of them?"""
-    raters = study.table("raters")
-    if "kind" not in raters.column_names:
-        return np.ones(raters.num_rows, bool)
-    model = pc.equal(raters.column("kind").cast(pa.string()), "model").fill_null(False)
-    mask: NDArray[np.bool_] = ~model.to_numpy(zero_copy_only=False)
-    return mask
+    ids = list(dict.fromkeys(column("criterion")))
+    _, group = np.unique(np.array([str(name) for name in column("group")]), return_inverse=True)
+    return TestPairs(
+        study=study,
+        data=data,
+        split=split,
+        criteria=tuple((id, names.get(id, id)) for id in ids),
+        criterion=np.array([ids.index(id) for id in column("criterion")], np.int64),
+        group=group.astype(np.int64),
+        item_a=np.array(column("item_a"), object),
+        item_b=np.array(column("item_b"), object),
+        votes=np.stack([np.asarray(labels.column(name), np.int64) for name in ("for_a", "for_b", "ties")], axis=1),
+        text=np.array([text or "" for text in column("text")], object),
+        generators=generators or {},
+        simulated=simulated,
+    )
 
 
-def vote_panels(study: Study, places: ItemOrder, criteria: Collection[str] = ()) -> list[VotePanel]:
-    """The votes of the people of `study`: a panel for each criterion that orders items, or for each of `criteria`.
+# -- duels of generators -----------------------------------------------------------------------------------------------
 
-    A panel is empty where nobody voted. Flags are left out unless they are named (`Study.ranking_criteria`).
-    """
-    asked = is_person(study)
-    numbers = study.ranking_criteria(criteria)
-    return [_vote_panel(study, places, number, pair_votes(study, number, asked)) for number in numbers]
-
-
-def _vote_panel(study: Study, places: ItemOrder, number: int, given: Votes) -> VotePanel:
-    keys, row = np.unique(places.keys(given.a, given.b), return_inverse=True)
-    turned = places.turned(given.a, given.b) & (given.outcome < TIE)
-    outcome = np.where(turned, 1 - given.outcome, np.minimum(given.outcome, TIE))
-    votes = np.stack([np.bincount(row, weights=outcome == side, minlength=len(keys)) for side in (0, 1, TIE)], axis=1)
-    cluster = keys if study.compare_within == "all" else study.item_groups[places.items(keys)[0]].astype(np.int64)
-    return VotePanel(number, keys, votes.astype(np.int64), cluster)
-
-
-# --------------------------------------------------------------------------------------------------
-# The answers behind an arena: parts of a study by criterion and category, and every answer as a duel of generators.
-# --------------------------------------------------------------------------------------------------
-
-Bools = NDArray[np.bool_]
 READ = ("comparisons", "rankings", "ratings")
 """Kinds of judgments that order generators."""
 
@@ -195,18 +310,18 @@ def study_duels(part: StudyPart, *, both_bad: str) -> Duels:
     if part.protocol == "comparisons":
         view = study.comparisons
         columns = (view.a, view.b, view.outcome, view.rater, view.left)
-        kept = view.repeat == 0
+        usable = view.repeat == 0
     else:
         votes = study_votes(study, [part.number], rating_pairs=True)
         columns = (votes.a, votes.b, votes.outcome, votes.rater, np.full(len(votes), 2))
-        kept = np.ones(len(votes), bool)
+        usable = np.ones(len(votes), bool)
     a, b, outcome, rater, left = (column.astype(np.int64) for column in columns)
-    made = item_generators(study)[1]
-    kept = kept & (made[a] >= 0) & (made[b] >= 0) & (made[a] != made[b])
+    generator = item_generators(study)[1]
+    usable = usable & (generator[a] >= 0) & (generator[b] >= 0) & (generator[a] != generator[b])
     if both_bad == "tie":
         outcome = np.where(outcome == BOTH_BAD, TIE, outcome)
-    kept &= outcome != BOTH_BAD
-    return Duels(*(column[kept] for column in (a, b, outcome, rater, left)))
+    usable &= outcome != BOTH_BAD
+    return Duels(*(column[usable] for column in (a, b, outcome, rater, left)))
 
 
 def item_generators(study: Study) -> tuple[tuple[str, ...], Ints]:
@@ -248,9 +363,9 @@ def _strings(table: pa.Table, name: str) -> list[str | None]:
 
 def _item_codes(study: Study, name: str) -> tuple[tuple[str, ...], Ints]:
     labels = _strings(study.table("items"), name)
-    known = tuple(sorted({label for label in labels if label is not None}))
-    place: dict[str | None, int] = {label: number for number, label in enumerate(known)}
-    return known, np.array([place.get(label, -1) for label in labels], np.int64)
+    names = tuple(sorted({label for label in labels if label is not None}))
+    place: dict[str | None, int] = {label: number for number, label in enumerate(names)}
+    return names, np.array([place.get(label, -1) for label in labels], np.int64)
 
 
 def _study_part(

@@ -21,9 +21,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
-from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
-from salon.store.parquet_table import arrow_file
-from salon.study.nouns import Noun
+from salon.store import arrow_file, present_folder, read_json, whole_file, whole_folder, write_json
+from salon.study import Noun
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -105,22 +104,42 @@ class PseudoScores:
             raise BadValue("labels name every item and criterion once", found="the same id twice")
         outside = np.isfinite(self.values) & ((self.values < self.low) | (self.values > self.high))
         if not self.low < self.high or outside.any():
-            found = self.values[outside][0] if outside.any() else f"a scale from {self.low:g} to {self.high:g}"
-            raise BadValue(f"labels lie between {self.low:g} and {self.high:g}", found=found)
+            example = self.values[outside][0] if outside.any() else f"a scale from {self.low:g} to {self.high:g}"
+            raise BadValue(f"labels lie between {self.low:g} and {self.high:g}", found=example)
 
 
 def write_pseudo_scores(
     folder: Path | str, scores: PseudoScores, *, card: LabelCard | None = None, tables: Mapping[str, pa.Table] = {}
 ) -> None:
     """Write LABELS, whole or not at all; `card` in place of the scores' own, `tables` are further Parquet files."""
-    told = card or scores.card or _plain_card(scores)
+    label_card = card or scores.card or _plain_card(scores)
     with whole_folder(Path(folder).resolve()) as new:
-        _write(new / LABELS, _label_table(scores))
+        count = len(scores.criteria)
+        label_table = pa.table(
+            {
+                "item": pa.array(np.repeat(np.array(scores.items, dtype=object), count), pa.string()),
+                "criterion": pa.array(list(scores.criteria) * len(scores.items), pa.string()),
+                "value": pa.array(scores.values.ravel(), pa.float64(), from_pandas=True),
+                "sd": pa.array(scores.sd.ravel(), pa.float64(), from_pandas=True),
+                "n": pa.array(scores.n.ravel(), pa.int64()),
+            }
+        )
+        _write(new / LABELS, label_table)
         if scores.pairs is not None:
-            _write(new / PAIRS, _pair_table(scores, scores.pairs))
+            items, criteria = np.array(scores.items, dtype=object), np.array(scores.criteria, dtype=object)
+            pair_table = pa.table(
+                {
+                    "a": pa.array(items[scores.pairs.a], pa.string()),
+                    "b": pa.array(items[scores.pairs.b], pa.string()),
+                    "criterion": pa.array(criteria[scores.pairs.criterion], pa.string()),
+                    "p": pa.array(scores.pairs.p, pa.float64()),
+                    "votes": pa.array(scores.pairs.votes, pa.int64()),
+                }
+            )
+            _write(new / PAIRS, pair_table)
         for name, table in tables.items():
             _write(new / name, table)
-        write_json(new / CARD, told)
+        write_json(new / CARD, label_card)
 
 
 def read_pseudo_scores(folder: Path | str) -> PseudoScores:
@@ -163,32 +182,6 @@ def _plain_card(scores: PseudoScores) -> LabelCard:
     )
 
 
-def _label_table(scores: PseudoScores) -> pa.Table:
-    count = len(scores.criteria)
-    return pa.table(
-        {
-            "item": pa.array(np.repeat(np.array(scores.items, dtype=object), count), pa.string()),
-            "criterion": pa.array(list(scores.criteria) * len(scores.items), pa.string()),
-            "value": pa.array(scores.values.ravel(), pa.float64(), from_pandas=True),
-            "sd": pa.array(scores.sd.ravel(), pa.float64(), from_pandas=True),
-            "n": pa.array(scores.n.ravel(), pa.int64()),
-        }
-    )
-
-
-def _pair_table(scores: PseudoScores, pairs: PseudoPairs) -> pa.Table:
-    items, criteria = np.array(scores.items, dtype=object), np.array(scores.criteria, dtype=object)
-    return pa.table(
-        {
-            "a": pa.array(items[pairs.a], pa.string()),
-            "b": pa.array(items[pairs.b], pa.string()),
-            "criterion": pa.array(criteria[pairs.criterion], pa.string()),
-            "p": pa.array(pairs.p, pa.float64()),
-            "votes": pa.array(pairs.votes, pa.int64()),
-        }
-    )
-
-
 def _read_pairs(path: Path, items: Sequence[str], criteria: Sequence[str]) -> PseudoPairs:
     table = _table(path, ("a", "b", "criterion", "p", "votes"))
     a, b = (_codes(table, name, items)[1] for name in ("a", "b"))
@@ -209,10 +202,10 @@ def _table(path: Path, columns: Sequence[str]) -> pa.Table:
     return table.select(list(columns))
 
 
-def _codes(table: pa.Table, name: str, known: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
+def _codes(table: pa.Table, name: str, names: Sequence[str]) -> tuple[tuple[str, ...], Ints]:
     """The ids in a column, in the order they come or as `known`, and each row's place among them."""
     column = table.column(name).to_pylist()
-    ids = tuple(known) or tuple(dict.fromkeys(column))
+    ids = tuple(names) or tuple(dict.fromkeys(column))
     place = {id: number for number, id in enumerate(ids)}
     unknown = next((id for id in column if id not in place), None)
     if unknown is not None:

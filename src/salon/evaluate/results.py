@@ -1,16 +1,51 @@
-"""Everything a judge report can be told, described once: flags, help, docs and signatures read it here."""
+"""What an evaluation gives back: the JSON of `judge report`, `evaluate` and `distill evaluate`, and how they are set.
+
+An `Evaluation` says what judges are worth on one study, in up to four parts: pairs (`panel`, `judges`; see
+`pair_results`), checklists (`ticks`), flags (`flags`) and scores (`targets`). A part that nobody asked for is empty.
+
+Every number that estimates something carries its interval, its n and how the interval was made. A number that cannot
+be given is None, and the policies say why. Titles and descriptions of fields are the headers and hints of tables.
+"""
 
 from __future__ import annotations
 
 import hashlib
-from typing import Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field
 
-from salon.stats.judge_accuracy import TickRates, tick_identity_gap
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.evaluate.pair_results import (
+    CeilingFigures,
+    FigureCorrelation,
+    JudgeAgreement,
+    JudgeFigures,
+    LearningCurve,
+    MaybeRate,
+    PairedFigures,
+    PanelFigures,
+    Rate,
+    SeedSpread,
+    UsageFigures,
+)
+from salon.stats import Estimate
+from salon.study import CompareWithin, Format, Noun, Signature
+
+if TYPE_CHECKING:
+    from salon.stats import TickRates
+
+FORMAT: Final = "salon.evaluation/1"
+TickKind = Literal["checklist", "rater"]
+Missing = Literal["worst", "scored"]
+ScorerGroup = Literal["base", "trained", "baseline"]
+
+# -- settings ----------------------------------------------------------------------------------------------------------
+
+
+def named_rng(seed: int, *names: str) -> np.random.Generator:
+    """Draws of their own for everything with a name: a judge's figures do not depend on the judges beside it."""
+    digest = hashlib.blake2b("\0".join(names).encode("utf-8", "surrogatepass"), digest_size=8).digest()
+    return np.random.default_rng([seed, int.from_bytes(digest, "big")])
 
 
 class ReportSettings(Noun):
@@ -27,69 +62,94 @@ class ReportSettings(Noun):
     worst: int = Field(12, ge=0, le=200, description="Worst disagreements to list for each judge.")
     seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
-    def rng(self, name: str) -> np.random.Generator:
-        """Draws of their own for everything with a name: a judge's figures do not hang on the judges beside it."""
-        digest = hashlib.blake2b(name.encode("utf-8", "surrogatepass"), digest_size=8).digest()
-        return np.random.default_rng([self.seed, int.from_bytes(digest, "big")])
+    def rng(self, *names: str) -> np.random.Generator:
+        """Draws of their own for these names."""
+        return named_rng(self.seed, *names)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a judge's answers took, as part of a judge report's JSON.
-# --------------------------------------------------------------------------------------------------
+class EvaluateSettings(Noun):
+    """How models are held against the votes of people."""
 
-
-class UsageFigures(Noun):
-    """What the answers took."""
-
-    answers: int = Field(description="One for each call and criterion.")
-    unread: int = Field(description="Answers without a verdict.")
-    failed: dict[str, int] = Field(default_factory=dict, description="Of those, without any reply, by kind.")
-    reasons: dict[str, int] = Field(default_factory=dict, description="Why the others could not be read.")
-    cost: float | None = Field(default=None, description="Sum of the known costs.")
-    cost_unknown: int = Field(default=0, description="Answers whose cost is not known.")
-    tokens_in: int | None = Field(default=None, description="Tokens read; null where not told.")
-    tokens_out: int | None = Field(default=None, description="Tokens written.")
-    seconds_median: float | None = Field(default=None, description="Median time of an answer.")
-    seconds_95: float | None = Field(default=None, description="95th percentile.")
-    cost_per_1000: float | None = Field(
-        default=None, description="Cost of a thousand pairs (items, ticks) on one criterion."
+    split: Literal["test", "validation", "train", "all"] = Field(
+        "test", description="Which prompts of the study that a model was trained on; of other studies all are taken."
     )
-    first_at: str | None = Field(default=None, description="When the first answer was given, ISO 8601; null untold.")
-    last_at: str | None = Field(default=None, description="When the last answer was given.")
-    cost_per_point: Estimate | None = Field(
-        default=None,
-        description="That cost for each hundredth of macro accuracy (of checklists: balanced) above chance; ends from "
-        "its interval.",
+    ceiling: bool = Field(
+        True, description="Refuse to print an accuracy that no ceiling can be given for; without it, say so instead."
     )
+    allow_leak: bool = Field(
+        False, description="Go on although a model was trained on what it is tested on; the report is marked."
+    )
+    bins: int = Field(10, ge=1, le=100, description="Bins of the reliability diagram.")
+    level: float = Field(0.95, gt=0, lt=1, description="Confidence level of all intervals.")
+    draws: int = Field(2000, ge=100, description="Bootstrap draws of prompts, and sign patterns of paired tests.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+
+    def rng(self, *names: str) -> np.random.Generator:
+        """Draws of their own for these names."""
+        return named_rng(self.seed, *names)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a judge report says about checklists: the `ticks` of its JSON.
-#
-# A tick is one point of one item. The majority of people say that it is met (yes) or not (no).
-# --------------------------------------------------------------------------------------------------
+class CurveSettings(Noun):
+    """How a learning curve is made."""
 
-TickKind = Literal["checklist", "rater"]
+    curve_shares: tuple[float, ...] = Field(
+        (0.125, 0.25, 0.5, 1.0), description="A share of the training prompts on the learning curve (repeatable)."
+    )
+    curve_seeds: int = Field(3, ge=1, le=100, description="Trainings at each point of the learning curve.")
+
+
+class ScoreEvaluationSettings(Noun):
+    """How `salon distill evaluate` works."""
+
+    within: CompareWithin | None = Field(
+        None,
+        description="Items whose order is looked at together: those of a category, of a prompt, or all. Correlations "
+        "are means over these groups and the criteria  [default: category, where items have one]",
+    )
+    missing: Missing = Field(
+        "worst",
+        description="Items without a prediction: worst gives them the numbers that make SRCC lowest and the largest "
+        "error of the scale, scored leaves them out.",
+    )
+    narrow: float = Field(
+        0.5, gt=0, lt=1, description="Spread of the predictions over the target's below which the scale is collapsed."
+    )
+    shifted: float = Field(
+        0.5, gt=0, description="Distance of the means, in standard deviations of the target, above which it is shifted."
+    )
+    draws: int = Field(1000, ge=100, le=100_000, description="Draws of the bootstrap.")
+    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
+    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+    allow_leak: bool = Field(False, description="Go on where a model was trained on a test picture, and say so.")
+
+
+# -- checklists --------------------------------------------------------------------------------------------------------
 
 
 class TickFigures(Noun):
     """A judge against the people who ticked: on one criterion, on all ticks pooled, or as the mean over criteria."""
 
-    accuracy: Estimate = Field(description="Headline: unread answers count 0, evenly split panels are left out.")
-    parsed_only: Estimate | None = Field(description="Over the ticks that were read.")
-    balanced: Estimate | None = Field(
-        description="Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer."
+    accuracy: Rate = Field(
+        title="Accuracy", description="Headline: unread answers count 0, evenly split panels are left out."
     )
-    kappa: Estimate | None = Field(description="Cohen's kappa with the majority: 0 by chance.")
-    on_yes: Estimate | None = Field(description="Where people say yes, share on which the judge does.")
-    on_no: Estimate | None = Field(description="Where people say no, share on which the judge does.")
-    pass_rate: Estimate | None = Field(description="Share of the read ticks that the judge passes.")
-    people_pass: Estimate | None = Field(description="Share of the same ticks that people pass.")
-    lean: Estimate | None = Field(description="The judge's pass rate less that of people: above 0 it is too kind.")
-    constant: Estimate = Field(description="Accuracy of the better fixed answer, always yes or always no: chance.")
-    gain: Estimate = Field(description="Accuracy less `constant`.")
-    unread: Estimate = Field(description="u: share of ticks without a readable answer.")
-    ticks: int = Field(description="Ticks in the denominator.")
+    parsed_only: MaybeRate = Field(title="Parsed only", description="Over the ticks that were read.")
+    balanced: MaybeRate = Field(
+        title="Balanced", description="Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer."
+    )
+    kappa: MaybeRate = Field(title="κ", description="Cohen's kappa with the majority: 0 by chance.")
+    on_yes: MaybeRate = Field(title="Right on yes", description="Where people say yes, share on which the judge does.")
+    on_no: MaybeRate = Field(title="Right on no", description="Where people say no, share on which the judge does.")
+    pass_rate: MaybeRate = Field(title="Passes", description="Share of the read ticks that the judge passes.")
+    people_pass: MaybeRate = Field(title="People pass", description="Share of the same ticks that people pass.")
+    lean: MaybeRate = Field(
+        title="Lean", description="The judge's pass rate less that of people: above 0 it is too kind."
+    )
+    constant: Rate = Field(
+        title="Fixed answer", description="Accuracy of the better fixed answer, always yes or always no: chance."
+    )
+    gain: Rate = Field(title="Gain", description="Accuracy less `constant`.")
+    unread: Rate = Field(title="Unread", description="u: share of ticks without a readable answer.")
+    ticks: int = Field(title="Ticks", description="Ticks in the denominator.")
     identity_gap: float | None = Field(
         default=None,
         description="|accuracy - (1-u)(y on_yes + (1-y) on_no)|, y = `people_pass`: rounding only. None for means over "
@@ -97,13 +157,13 @@ class TickFigures(Noun):
     )
 
     @classmethod
-    def of(cls, found: TickRates, *, macro: bool = False) -> TickFigures:
+    def of(cls, rates: TickRates, *, gap: float | None = None) -> TickFigures:
         """A kernel's figures as part of a report."""
         plain = ("ticks", "identity_gap")
         return cls(
-            **{name: getattr(found, name) for name in cls.model_fields if name not in plain},
-            ticks=found.ticks,
-            identity_gap=None if macro else tick_identity_gap(found),
+            **{name: getattr(rates, name) for name in cls.model_fields if name not in plain},
+            ticks=rates.ticks,
+            identity_gap=gap,
         )
 
 
@@ -111,7 +171,7 @@ class TickSplit(Noun):
     """Accuracy where the panel split so."""
 
     split: str = Field(description="'4-1': four of five say the same; '60-80%' where panels are of many sizes.")
-    accuracy: Estimate = Field(description="Accuracy on these ticks.")
+    accuracy: Rate = Field(description="Accuracy on these ticks.")
     ticks: int = Field(description="How many there are.")
 
 
@@ -119,11 +179,11 @@ class TickCriterion(Noun):
     """One judge on the points of one criterion."""
 
     criterion: str = Field(description="Id of the criterion.")
-    name: str = Field(description="Its name.")
+    name: str = Field(title="Criterion", description="Its name.")
     figures: TickFigures | None = Field(description="None when the judge met no tick with a majority.")
-    asked: int = Field(description="Ticks that were asked about and that people answered.")
-    decided: int = Field(description="Of those, ticks on which people have a majority: the denominator.")
-    panel_ticks: int = Field(description="All ticks with a majority, asked or not.")
+    asked: int = Field(title="Asked", description="Ticks that were asked about and that people answered.")
+    decided: int = Field(title="Ticks", description="Of those, ticks on which people have a majority: the denominator.")
+    panel_ticks: int = Field(title="of", description="All ticks with a majority, asked or not.")
     unvoted: int = Field(description="Ticks asked about that nobody answered: left out.")
     warnings: tuple[str, ...] = Field(default=(), description="What to be careful with.")
 
@@ -131,12 +191,12 @@ class TickCriterion(Noun):
 class TickPoint(Noun):
     """One judge on one point, over all items it was asked about."""
 
-    criterion: str = Field(description="Id of the criterion.")
-    point: str = Field(description="Name of the point.")
-    accuracy: Estimate = Field(description="Unread answers count 0.")
-    ticks: int = Field(description="Items with a majority of people.")
-    people_yes: int = Field(description="Items that people pass.")
-    judge_yes: int = Field(description="Items that the judge passes.")
+    criterion: str = Field(title="Criterion", description="Id of the criterion.")
+    point: str = Field(title="Point", description="Name of the point.")
+    accuracy: Rate = Field(title="Accuracy", description="Unread answers count 0.")
+    ticks: int = Field(title="of", description="Items with a majority of people.")
+    people_yes: int = Field(title="People pass", description="Items that people pass.")
+    judge_yes: int = Field(title="Judge passes", description="Items that the judge passes.")
     unread: int = Field(description="Items without a readable answer.")
 
 
@@ -155,7 +215,7 @@ class WorstTick(Noun):
 class TickJudgeFigures(Noun):
     """All that is known about one judge's ticks."""
 
-    judge: str = Field(description="Name of the judge.")
+    name: str = Field(title="Judge", description="Name of the judge.")
     kind: TickKind = Field(description="Where its answers come from: a checklist it was given, a rater of the study.")
     simulated: bool = Field(default=False, description="True when no model answered.")
     signature: str | None = Field(default=None, description="What made its answers, where that is known.")
@@ -164,12 +224,18 @@ class TickJudgeFigures(Noun):
     splits: tuple[TickSplit, ...] = Field(default=(), description="By how people split, clearest first.")
     criteria: tuple[TickCriterion, ...] = Field(description="Criterion by criterion.")
     points: tuple[TickPoint, ...] = Field(description="Point by point, hardest first.")
-    self_agreement: Estimate | None = Field(default=None, description="Chance that two samples of a question agree.")
-    samples: int = Field(default=1, description="Most samples of one question; more than half of them decide.")
+    self_agreement: MaybeRate = Field(
+        default=None, title="Two samples agree", description="Chance that two samples of a question agree."
+    )
+    samples: int = Field(
+        default=1, title="Samples", description="Most samples of one question; more than half of them decide."
+    )
     usage: UsageFigures | None = Field(
         default=None, description="What its answers took; null where they are not known call by call."
     )
-    to_best: Estimate | None = Field(default=None, description="Macro accuracy less the best judge's, on shared ticks.")
+    to_best: MaybeRate = Field(
+        default=None, title="To the best", description="Macro accuracy less the best judge's, on shared ticks."
+    )
     worst: tuple[WorstTick, ...] = Field(default=(), description="Where it is most clearly against people.")
     worst_of: int = Field(default=0, description="Ticks on which it was against the majority.")
 
@@ -177,57 +243,52 @@ class TickJudgeFigures(Noun):
 class TickAgreement(Noun):
     """How often two judges say the same, where both could be read."""
 
-    first: str = Field(description="Name of a judge.")
-    second: str = Field(description="Name of another.")
-    agreement: Estimate = Field(description="Share of the ticks.")
-    kappa: Estimate | None = Field(description="The same beyond chance; null where both always say one thing.")
-    ticks: int = Field(description="Ticks on which both could be read.")
+    first: str = Field(title="Judge", description="Name of a judge.")
+    second: str = Field(title="And", description="Name of another.")
+    agreement: Rate = Field(title="Say the same", description="Share of the ticks.")
+    kappa: MaybeRate = Field(title="κ", description="The same beyond chance; null where both always say one thing.")
+    ticks: int = Field(title="Ticks", description="Ticks on which both could be read.")
 
 
 class JointAnswers(Noun):
     """What several judges say together, held against people."""
 
-    rule: str = Field(description="majority: more than half of those asked; unanimous: yes where all say yes; routes.")
+    rule: str = Field(
+        title="Rule", description="majority: more than half of those asked; unanimous: yes where all say yes; routes."
+    )
     judges: tuple[str, ...] = Field(description="Their names.")
     macro: TickFigures = Field(description="Means over criteria; a tick the rule leaves open counts as unread.")
-    disputed: Estimate = Field(description="Share of ticks on which some say yes and some no.")
-    settled_accuracy: Estimate | None = Field(description="Accuracy where those who could be read all say the same.")
-    disputed_accuracy: Estimate | None = Field(description="Accuracy where they do not.")
+    disputed: Rate = Field(title="Disputed", description="Share of ticks on which some say yes and some no.")
+    settled_accuracy: MaybeRate = Field(
+        title="When they agree", description="Accuracy where those who could be read all say the same."
+    )
+    disputed_accuracy: MaybeRate = Field(title="When they do not", description="Accuracy where they do not.")
 
 
 class DisputedPoint(Noun):
     """A point on which judges contradict each other."""
 
     criterion: str = Field(description="Id of the criterion.")
-    point: str = Field(description="Name of the point.")
-    ticks: int = Field(description="Items on which two judges or more were asked.")
-    disputed: int = Field(description="Items on which some say yes and some no.")
+    point: str = Field(title="Point", description="Name of the point.")
+    ticks: int = Field(title="of", description="Items on which two judges or more were asked.")
+    disputed: int = Field(title="Disputed", description="Items on which some say yes and some no.")
 
 
 class TickPanelFigures(Noun):
     """The people who ticked, on one criterion."""
 
     criterion: str = Field(description="Id of the criterion.")
-    name: str = Field(description="Its name.")
+    name: str = Field(title="Criterion", description="Its name.")
     answers: int = Field(description="Answers of people.")
-    ticks: int = Field(description="Ticks with answers: points, each counted once an item.")
-    points: int = Field(description="Different points.")
-    tied: int = Field(description="Ticks without a majority: out of every denominator.")
-    raters: str = Field(description="Answers to a tick: '5', or '1 to 7'.")
-    pass_rate: Estimate | None = Field(description="Share of ticks with a majority that people pass.")
-    two_people: Estimate | None = Field(default=None, description="Chance that two people agree.")
-    kappa: Estimate | None = Field(default=None, description="The same beyond chance: correlation of two answers.")
-    next_rater: Estimate | None = Field(
-        default=None, description="Accuracy of one more person: a point of the range, and the range's interval."
-    )
-    next_rater_range: tuple[float, float] | None = Field(
-        default=None, description="The same over all laws of the ticks' odds that fit the answers. Quote this one."
-    )
-    oracle: Estimate | None = Field(
-        default=None, description="Accuracy of one who knows every tick's odds: a point, and the range's interval."
-    )
-    oracle_range: tuple[float, float] | None = Field(
-        default=None, description="The same over all laws of the ticks' odds that fit the answers. Quote this one."
+    ticks: int = Field(title="Ticks", description="Ticks with answers: points, each counted once an item.")
+    points: int = Field(title="Points", description="Different points.")
+    tied: int = Field(title="Tied", description="Ticks without a majority: out of every denominator.")
+    raters: str = Field(title="Answers a tick", description="Answers to a tick: '5', or '1 to 7'.")
+    pass_rate: MaybeRate = Field(title="Pass", description="Share of ticks with a majority that people pass.")
+    two_people: MaybeRate = Field(default=None, title="Two people agree", description="Chance that two people agree.")
+    kappa: MaybeRate = Field(default=None, title="κ", description="The same beyond chance: correlation of two answers.")
+    ceilings: CeilingFigures | None = Field(
+        default=None, description="What one more person, or one who knows all odds, reaches."
     )
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
 
@@ -244,204 +305,20 @@ class TickReport(Noun):
     disputed: tuple[DisputedPoint, ...] = Field(description="Points on which judges disagree, most disputed first.")
 
 
-# --------------------------------------------------------------------------------------------------
-# What a judge report gives back: the JSON of `salon judge report --json`, and what the HTML prints.
-#
-# Every number that estimates something carries its interval, its n and how the interval was made. A number that cannot
-# be given is None, with the reason among the policies.
-# --------------------------------------------------------------------------------------------------
-
-JUDGE_FORMAT: Final = "salon.judge-report/1"
-JudgeKind = Literal["pairs", "points", "scorer", "rater"]
-JUDGE_KIND_WORDS: dict[str, str] = {
-    "pairs": "asked about pairs",
-    "points": "asked for numbers",
-    "scorer": "a scorer",
-    "rater": "a rater of the study",
-}
-
-
-class AccuracyFigures(Noun):
-    """A judge against the panel: on one criterion, on all pairs pooled, or as the mean over criteria."""
-
-    accuracy: Estimate = Field(description="Headline: pairs with an unread verdict count 0, human ties are left out.")
-    parsed_only: Estimate | None = Field(description="Over pairs that were read.")
-    conditional: Estimate | None = Field(description="c: accuracy where both orders name the same item.")
-    position_bias: Estimate | None = Field(description="b: share of read pairs that follow the position.")
-    took_first: Estimate | None = Field(description="Share of those that took the first picture.")
-    tie_rate: Estimate | None = Field(description="t: share of read pairs with a tie in an order or both.")
-    unseen: Estimate = Field(description="u: share of pairs with an unread verdict.")
-    pairs: int = Field(description="Pairs in the denominator.")
-    identity_gap: float | None = Field(
-        default=None, description="|accuracy - (1-u)((1-b-t)c + (b+t)/2)|: rounding only. None for means over criteria."
-    )
-
-
-class BucketFigures(Noun):
-    """Accuracy where the panel split so."""
-
-    split: str = Field(description="'4-1': four of five on one side; '60-80%' where panels are of many sizes.")
-    accuracy: Estimate = Field(description="Accuracy on these pairs.")
-    pairs: int = Field(description="How many there are.")
-
-
-class WordingFigures(Noun):
-    """Accuracy by wording of the question."""
-
-    wordings: tuple[int, ...] = Field(description="Numbers of one criterion's wordings, from 0; empty over several.")
-    means: tuple[float, ...] = Field(description="Accuracy under each.")
-    pairs: tuple[int, ...] = Field(description="Pairs under each.")
-    sd: float = Field(
-        description="Standard deviation of a criterion's means over its wordings; over several criteria, the mean."
-    )
-    expected: float = Field(description="The same if the wording made no difference: few pairs alone spread so.")
-    p: float = Field(description="Share of random deals of wordings with as large a spread.")
-    deals: int = Field(description="Random deals behind `expected` and `p`.")
-
-
-class JudgeCriterion(Noun):
-    """One judge on one criterion."""
-
-    criterion: str = Field(description="Id of the criterion.")
-    name: str = Field(description="Its name.")
-    figures: AccuracyFigures | None = Field(description="None when the judge met no pair with a majority.")
-    with_ties: Estimate | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
-    buckets: tuple[BucketFigures, ...] = Field(
-        default=(), description="Accuracy by how the panel split, clearest first."
-    )
-    wordings: WordingFigures | None = Field(default=None, description="Accuracy by wording; null without wordings.")
-    asked: int = Field(description="Pairs that were asked about and have votes.")
-    decided: int = Field(description="Of those, pairs on which the panel has a majority: the denominator.")
-    panel_pairs: int = Field(description="All pairs with a majority; asked or not.")
-    unvoted: int = Field(default=0, description="Pairs asked about on which nobody voted: left out.")
-    warnings: tuple[str, ...] = Field(default=(), description="What to be careful with.")
-
-
-class BandFigures(Noun):
-    """Where the numbers of a judge that gives numbers lie, and whether they tell strong from weak."""
-
-    criterion: str | None = Field(description="None for a scorer: one number serves all criteria.")
-    low: float = Field(description="Tenth percentile.")
-    median: float = Field(description="Median.")
-    high: float = Field(description="Ninetieth percentile.")
-    width: float | None = Field(description="The middle 80% as a share of the scale.")
-    levels: float = Field(description="Effective number of values: exp of their entropy.")
-    commonest: float = Field(description="Share of the most frequent value.")
-    n: int = Field(description="Items with a number.")
-    missing: int = Field(description="Items without a number.")
-    separation: Estimate | None = Field(description="Chance that a strong item is above a weak one of its group.")
-    strong_is: str = Field(description="How strong and weak were told.")
-
-
-class WorstCase(Noun):
-    """A pair on which the panel was clear and the judge was clear the other way."""
-
-    criterion: str = Field(description="Id of the criterion.")
-    prompt: str | None = Field(description="Id of the prompt.")
-    panel_choice: str = Field(description="Item that most people chose.")
-    judge_choice: str = Field(description="Item that the judge chose.")
-    votes: tuple[int, int, int] = Field(description="For the panel's choice, against it, ties.")
-    said: str | None = Field(default=None, description="The judge's words, shortened.")
-    margin: float | None = Field(default=None, description="Difference of a scorer's two numbers.")
-
-
-class JudgeFigures(Noun):
-    """All that is known about one judge."""
-
-    judge: str = Field(description="Name of the judge.")
-    kind: JudgeKind = Field(
-        description="Where its answers come from: pairs or points it was asked about, a scorer, a rater of the study."
-    )
-    orders: int = Field(description="2; or 1 for one order, or no order at all: no position bias can be given.")
-    simulated: bool = Field(default=False, description="True when no model answered.")
-    signature: str | None = Field(default=None, description="What made its answers, where that is known.")
-    macro: AccuracyFigures = Field(description="Means over criteria.")
-    pooled: AccuracyFigures = Field(description="All pairs of all criteria together.")
-    with_ties: Estimate | None = Field(description="Same of first / second / tie, tied panels counted as ties.")
-    buckets: tuple[BucketFigures, ...] = Field(default=(), description="Over all criteria.")
-    says_first: Estimate | None = Field(
-        default=None,
-        description="Of answers naming an item, share that name the one shown first. Not b: one order mixes it with "
-        "content.",
-    )
-    criteria: tuple[JudgeCriterion, ...] = Field(description="Criterion by criterion.")
-    wordings: WordingFigures | None = Field(default=None, description="Mean over criteria of their spread.")
-    self_agreement: Estimate | None = Field(default=None, description="Chance that two samples of a question agree.")
-    samples: int = Field(default=1, description="Most samples of one question.")
-    bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
-    usage: UsageFigures | None = Field(
-        default=None, description="What its answers took; null where they are not known call by call."
-    )
-    to_best: Estimate | None = Field(default=None, description="Macro accuracy less the best judge's, on shared pairs.")
-    worst: tuple[WorstCase, ...] = Field(
-        default=(), description="Its clearest disagreements with people, clearest first."
-    )
-    worst_of: int = Field(default=0, description="Pairs on which it was clearly against the panel.")
-
-
-class JudgeAgreement(Noun):
-    """How often two judges name the same item, where both name one."""
-
-    first: str = Field(description="Name of a judge.")
-    second: str = Field(description="Name of another.")
-    agreement: Estimate | None = Field(description="Share of the pairs; null without any.")
-    pairs: int = Field(description="Pairs on which both name an item.")
-
-
-class FigureCorrelation(Noun):
-    """Spearman's correlation of two figures over the judges."""
-
-    x: str = Field(description="Name of a figure.")
-    y: str = Field(description="Name of another.")
-    value: float | None = Field(description="Spearman's correlation; null where it cannot be given.")
-    low: float | None = Field(description="Lower end of its interval.")
-    high: float | None = Field(description="Upper end.")
-    p: float | None = Field(
-        default=None, description="Two-sided: over all orders up to eight judges, by Student's t beyond; null without."
-    )
-    n: int = Field(description="Judges with both figures; scorers and judges that give numbers are left out.")
-    reason: str | None = Field(default=None, description="Why it or its interval is absent.")
-
-
-class PanelFigures(Noun):
-    """The people the judges are held against, on one criterion."""
-
-    criterion: str = Field(description="Id of the criterion.")
-    name: str = Field(description="Its name.")
-    votes: int = Field(description="Votes of people.")
-    pairs: int = Field(description="Pairs with votes.")
-    tied: int = Field(description="Pairs without a majority: out of every denominator but `with_ties`.")
-    raters: str = Field(description="Votes on a pair, ties among them: '5', or '1 to 7'.")
-    lone: int = Field(
-        default=0, description="Pairs on which one person named an item: a majority, but too few votes for a ceiling."
-    )
-    next_rater: Estimate | None = Field(
-        default=None, description="Accuracy of one more person who names an item against this panel."
-    )
-    next_rater_range: tuple[float, float] | None = Field(
-        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
-    )
-    oracle: Estimate | None = Field(default=None, description="Accuracy of a predictor that knows every pair's odds.")
-    oracle_range: tuple[float, float] | None = Field(
-        default=None, description="The same over all laws of the pairs' odds that fit the votes. Quote this one."
-    )
-    no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
-    signal: str | None = Field(
-        default=None, description="Do these people agree, and as one taste or as camps? The answers of `salon check`."
-    )
-    sentence: str | None = Field(default=None, description="Those answers in plain words.")
+# -- flags -------------------------------------------------------------------------------------------------------------
 
 
 class FlagJudge(Noun):
     """A judge that was asked for a flag."""
 
-    judge: str = Field(description="Name of the judge.")
-    items: int = Field(description="Items it gave a level, of those that people answered about.")
-    missing: int = Field(description="Items it gave none.")
-    flagged: float = Field(description="Share of those items above the lowest level.")
-    separation: Estimate | None = Field(
+    judge: str = Field(title="Judge", description="Name of the judge.")
+    items: int = Field(title="Items", description="Items it gave a level, of those that people answered about.")
+    missing: int = Field(title="Missing", description="Items it gave none.")
+    flagged: float = Field(title="Flagged", description="Share of those items above the lowest level.")
+    separation: MaybeRate = Field(
+        title="Flags what people flag",
         description="Chance that it flags an item that most people flagged worse than one of the same prompt that most "
-        "did not; ties count one half."
+        "did not; ties count one half.",
     )
 
 
@@ -449,35 +326,228 @@ class FlagPanel(Noun):
     """A flag and the people of one cohort who gave it. Flags enter no accuracy, mean or ceiling of the report."""
 
     criterion: str = Field(description="Id of the flag.")
-    name: str = Field(description="Its name.")
-    cohort: str | None = Field(description="Cohort of the people; null where they have none.")
-    items: int = Field(description="Items with an answer.")
-    answers: int = Field(description="Answers: items times people.")
-    flagged: Estimate = Field(description="Share of answers above the lowest level.")
-    alpha: Estimate | None = Field(description="Krippendorff's alpha of the levels, ordinal; null where it has none.")
+    name: str = Field(title="Flag", description="Its name.")
+    cohort: str | None = Field(title="Cohort", description="Cohort of the people; null where they have none.")
+    items: int = Field(title="Items", description="Items with an answer.")
+    answers: int = Field(title="Answers", description="Answers: items times people.")
+    flagged: Rate = Field(title="Flagged", description="Share of answers above the lowest level.")
+    alpha: MaybeRate = Field(
+        title="α", description="Krippendorff's alpha of the levels, ordinal; null where it has none."
+    )
     judges: tuple[FlagJudge, ...] = Field(description="Judges that were asked for this flag.")
 
 
-class JudgeReport(Noun):
-    """The whole report."""
+# -- scores ------------------------------------------------------------------------------------------------------------
 
-    format: Literal["salon.judge-report/1"] = Field(default=JUDGE_FORMAT, description="Name and version of this shape.")
+
+class ScoreAgreement(Noun):
+    """One scorer against one target, on some of the items and criteria."""
+
+    srcc: MaybeRate = Field(
+        title="SRCC", description="Spearman, mean over groups and criteria; null where none is defined."
+    )
+    plcc: MaybeRate = Field(title="PLCC", description="Pearson.")
+    krcc: MaybeRate = Field(title="KRCC", description="Kendall's tau-b.")
+    mae: MaybeRate = Field(title="MAE", description="Mean absolute error; null where the two are not on one scale.")
+    rmse: MaybeRate = Field(title="RMSE", description="Root mean squared error.")
+    mean: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Mean", description="Mean prediction; null without any."
+    )
+    sd: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Spread", description="Standard deviation of the predictions."
+    )
+    target_mean: Annotated[Estimate, Format("estimate", 2)] = Field(
+        title="Target's mean", description="Mean target of the same items and criteria."
+    )
+    target_sd: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Target's spread", description="Standard deviation of the target."
+    )
+    spread: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Ratio", description="Standard deviation of the predictions over the target's."
+    )
+    shift: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Shift", description="Mean prediction less mean target; null where not on one scale."
+    )
+    scored_srcc: float | None = Field(title="SRCC, scored only", description="SRCC over items with a prediction alone.")
+    wanted: int = Field(title="Of", description="Targets: items times criteria.")
+    scored: int = Field(title="Scored", description="Of these, with a prediction.")
+    groups: int = Field(description="Groups of items times criteria that correlations are means over.")
+    constant: int = Field(description="Of these, groups in which all predictions are equal: they count 0.")
+    left_out: int = Field(description="Groups with fewer than 3 items, or with one target value: in no correlation.")
+
+
+class ScorePart(Noun):
+    """A category or a criterion."""
+
+    id: str = Field(description="Its id.")
+    name: str = Field(description="Its name.")
+    agreed: ScoreAgreement = Field(description="On it alone.")
+
+
+class Histogram(Noun):
+    """How targets and predictions are spread over the scale."""
+
+    centers: tuple[float, ...] = Field(description="Middles of the bins.")
+    target: tuple[int, ...] = Field(description="Targets in each bin.")
+    predicted: tuple[int, ...] = Field(description="Predictions in each bin; those beyond the ends in the last ones.")
+
+
+class ScorerFigures(Noun):
+    """One scorer against one target."""
+
+    name: str = Field(title="Scorer", description="How it is called in this report.")
+    overall: ScoreAgreement = Field(description="All categories and criteria it speaks about.")
+    categories: tuple[ScorePart, ...] = Field(description="Category by category.")
+    criteria: tuple[ScorePart, ...] = Field(description="Criterion by criterion.")
+    same_scale: bool = Field(description="Whether its numbers are on the target's scale.")
+    scale: Literal["keeps", "collapsed", "stretched", "shifted", "collapsed and shifted", "own scale", "none"] = Field(
+        title="Scale", description="What became of the scale."
+    )
+    words: str = Field(description="The same in a sentence.")
+    histogram: Histogram | None = Field(description="Null where not on one scale.")
+    signature: str = Field(description="What made its numbers; empty where nobody knows.")
+    group: ScorerGroup = Field(
+        "baseline", description="base: an untrained VLM; trained: a model of Salon's; baseline: else."
+    )
+    labels: str = Field("", description="Labels that a trained one learned from; empty where nobody knows.")
+
+
+class RaterLevel(Noun):
+    """What people reach in the same figures: each rater against the mean of the others, mean over raters and groups."""
+
+    srcc: MaybeRate = Field(description="Spearman.")
+    plcc: MaybeRate = Field(description="Pearson.")
+    raters: int = Field(description="Raters.")
+    groups: int = Field(description="Groups times criteria, of all raters.")
+
+
+class ScorerDifference(Noun):
+    """Two scorers on the same items, drawn together."""
+
+    first: str = Field(description="The one with the higher SRCC.")
+    second: str = Field(description="The other.")
+    srcc: Rate = Field(title="SRCC", description="SRCC of the first less the second's.")
+    mae: MaybeRate = Field(title="MAE", description="The same of MAE; below 0 the first is closer.")
+    apart: bool = Field(title="Told apart", description="Whether the interval of the SRCC difference leaves out 0.")
+
+
+class PartDifference(Noun):
+    """A trained scorer less its base on a category or a criterion."""
+
+    id: str = Field(description="Its id.")
+    name: str = Field(description="Its name.")
+    srcc: MaybeRate = Field(description="Difference of SRCC.")
+    plcc: MaybeRate = Field(description="Difference of PLCC.")
+
+
+class OverBase(Noun):
+    """A trained scorer less the untrained VLM it began from, on the same items, drawn together."""
+
+    scorer: str = Field(description="The trained one.")
+    base: str = Field(description="The untrained VLM: the one it was trained from, else the only one there is.")
+    srcc: MaybeRate = Field(description="Difference of SRCC, over categories and criteria that both speak about.")
+    plcc: MaybeRate = Field(description="Difference of PLCC.")
+    mae: MaybeRate = Field(description="Difference of MAE; below 0 the trained one is closer.")
+    rmse: MaybeRate = Field(description="Difference of RMSE.")
+    mean: Annotated[Estimate | None, Format("estimate", 2)] = Field(description="Difference of the mean predictions.")
+    apart: bool = Field(description="Whether the interval of the SRCC difference leaves out 0.")
+    categories: tuple[PartDifference, ...] = Field(description="Category by category.")
+    criteria: tuple[PartDifference, ...] = Field(description="Criterion by criterion.")
+
+
+class TargetFigures(Noun):
+    """All scorers against one target."""
+
+    name: str = Field(description="What the target is.")
+    low: float | None = Field(description="Lower end of its scale; null where it has none.")
+    high: float | None = Field(description="Upper end.")
+    items: int = Field(description="Items with a target.")
+    rater_level: RaterLevel | None = Field(description="Null where fewer than two raters rated.")
+    scorers: tuple[ScorerFigures, ...] = Field(description="Highest SRCC first.")
+    differences: tuple[ScorerDifference, ...] = Field(
+        description="Every two scorers that speak about the same criteria."
+    )
+    over_base: tuple[OverBase, ...] = Field((), description="Every trained scorer less its base, where it has one.")
+
+
+class CostRow(Noun):
+    """What it costs to score."""
+
+    name: str = Field(title="Scorer", description="The scorer, or a way of comparing.")
+    label_calls: int | None = Field(
+        title="Label calls, once", description="Calls for labels, made once; null where nobody knows."
+    )
+    passes: Annotated[float, Format("number", 1)] = Field(
+        title="Passes an item", description="Passes for each item that is scored."
+    )
+    total: int = Field(title="Passes here", description="Passes for the items of this test.")
+    note: str = Field(title="Note", description="What these are.")
+
+
+class Checkpoint(Noun):
+    """A candidate on the validation items."""
+
+    name: str = Field(title="Checkpoint", description="The scorer.")
+    srcc: MaybeRate = Field(title="SRCC", description="Mean SRCC on the validation items.")
+
+
+class CheckpointChoice(Noun):
+    """Which checkpoint was taken, and by what."""
+
+    chosen: str = Field(description="The one with the highest validation SRCC; the first of equals.")
+    target: str = Field(description="The validation target.")
+    items: int = Field(description="Validation items; none of them is in the test.")
+    candidates: tuple[Checkpoint, ...] = Field(description="All of them. Only the chosen one sees the test.")
+
+
+# -- the whole ---------------------------------------------------------------------------------------------------------
+
+
+class Evaluation(Noun):
+    """What judges are worth on one study."""
+
+    format: Literal["salon.evaluation/1"] = Field(default=FORMAT, description="Name and version of this shape.")
     study: str = Field(description="Name of the study.")
     simulated: bool = Field(description="True when no person gave the study's answers.")
+    data: str = Field(default="", description="Hash of the study; empty in a judge report, whose signature names it.")
+    split: str = Field(default="all", description="Which prompts were taken.")
     signature: Signature = Field(description="What would have to be equal for the same numbers.")
     signature_line: str = Field(description="The same as one line.")
     level: float = Field(description="Confidence level of all intervals.")
-    panel: tuple[PanelFigures, ...] = Field(description="The people, criterion by criterion.")
+    leaking: bool = Field(default=False, description="True when a model was trained on what it is tested on.")
+    prompts: int = Field(default=0, description="Prompts (or groups) with pairs.")
+    pairs: int = Field(default=0, description="Pairs with votes, over all criteria.")
+    tied: int = Field(default=0, description="Of these, pairs without a majority: in no accuracy.")
+    votes: int = Field(default=0, description="Votes of people on them.")
+    panel: tuple[PanelFigures, ...] = Field(default=(), description="The people, criterion by criterion.")
     judges: tuple[JudgeFigures, ...] = Field(
-        description="Judges of pairs, best macro accuracy first; empty in a study of checklists alone."
+        default=(), description="On pairs, best accuracy first; empty in a study of checklists or scores alone."
     )
-    agreement: tuple[JudgeAgreement, ...] = Field(description="Every two judges.")
-    correlations: tuple[FigureCorrelation, ...] = Field(description="Which figures of judges go together.")
+    comparisons: tuple[PairedFigures, ...] = Field(default=(), description="Every two models, tested.")
+    agreement: tuple[JudgeAgreement, ...] = Field(default=(), description="Every two judges.")
+    correlations: tuple[FigureCorrelation, ...] = Field(default=(), description="Which figures of judges go together.")
     flags: tuple[FlagPanel, ...] = Field(
         default=(), description="What people flagged, by cohort; flags are ranked only where they are named."
     )
     ticks: TickReport | None = Field(
         default=None, description="Checklists; null where no judge answered a point that people ticked."
     )
-    policies: tuple[str, ...] = Field(description="What left which denominator.")
+    within: CompareWithin | None = Field(
+        default=None, description="Of scores: items whose order is looked at together."
+    )
+    drawn: str = Field(default="", description="Of scores: what the intervals draw anew.")
+    targets: tuple[TargetFigures, ...] = Field(
+        default=(), description="Scores, in the order asked for; the first target is the headline."
+    )
+    cost: tuple[CostRow, ...] = Field(default=(), description="Calls and passes of scorers.")
+    choice: CheckpointChoice | None = Field(default=None, description="Null where no checkpoint had to be chosen.")
+    seeds: tuple[SeedSpread, ...] = Field(default=(), description="Spread over seeds of training.")
+    learning_curve: LearningCurve | None = Field(default=None, description="Null unless asked for.")
+    also: tuple[Evaluation, ...] = Field(default=(), description="The same on other studies, given with --also.")
+    policies: tuple[str, ...] = Field(description="What left which denominator, and what was drawn anew.")
     warnings: tuple[str, ...] = Field(default=(), description="What should not be taken at its face.")
+
+    @property
+    def every_judge(self) -> list[JudgeFigures | TickJudgeFigures]:
+        """Judges of pairs, then of checklists."""
+        return [*self.judges, *(self.ticks.judges if self.ticks else ())]

@@ -18,10 +18,8 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import StatsError
-from salon.stats.ceilings import next_rater, vote_table
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun
+from salon.stats import SHARE, Estimate, bootstrap_totals, next_rater, vote_table
+from salon.study import Noun
 
 MISSING = "pairs without a majority are left out"
 DRAWS = 1000
@@ -48,10 +46,10 @@ def validation_figures(
     pairs: pa.Table, logits: NDArray[np.float64], criteria: Sequence[str], *, rng: np.random.Generator
 ) -> tuple[HeadFigures, ...]:
     """All criteria together, then each. `pairs` are labels with one row for each of `logits`."""
-    named = np.array(pairs.column("criterion").to_pylist(), object)
+    criterion_of = np.array(pairs.column("criterion").to_pylist(), object)
     everything = np.ones(len(logits), bool)
-    wanted = [(None, everything), *((criterion, named == criterion) for criterion in criteria)]
-    return tuple(_figures(criterion, pairs.filter(pa.array(rows)), logits[rows], rng) for criterion, rows in wanted)
+    parts = [(None, everything), *((criterion, criterion_of == criterion) for criterion in criteria)]
+    return tuple(_figures(criterion, pairs.filter(pa.array(rows)), logits[rows], rng) for criterion, rows in parts)
 
 
 def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng: np.random.Generator) -> HeadFigures:
@@ -59,28 +57,24 @@ def _figures(criterion: str | None, pairs: pa.Table, z: NDArray[np.float64], rng
     right = hits(z, share)
     decided = ~np.isnan(right)
     prompts = np.unique(pairs.column("group").to_pylist(), return_inverse=True)[1][decided]
+    accuracy = ceiling = None
+    if decided.any():
+        table = np.stack([np.bincount(prompts, weights=right[decided]), np.bincount(prompts)], axis=1)
+        table = table[table[:, 1] > 0]
+        accuracy = bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
+    for_a, for_b = (np.asarray(pairs.column(name), np.int64)[decided] for name in ("for_a", "for_b"))
+    try:
+        votes = vote_table(for_a, for_a + for_b, prompts)
+        ceiling = bootstrap_totals(
+            lambda total: next_rater(votes, total), votes.counts, draws=DRAWS, rng=rng, ends=SHARE
+        )
+    except StatsError:
+        pass  # fewer than two votes on every pair: nobody knows what one more rater would reach
     return HeadFigures(
         criterion=criterion,
         pairs=int(decided.sum()),
-        accuracy=_accuracy(right[decided], prompts, rng),
-        ceiling=_ceiling(pairs.filter(pa.array(decided)), prompts, rng),
+        accuracy=accuracy,
+        ceiling=ceiling,
         loss=float(np.mean(np.logaddexp(0, z) - share * z)) if len(z) else None,
         missing=MISSING,
     )
-
-
-def _accuracy(right: NDArray[np.float64], prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
-    if not len(right):
-        return None
-    table = np.stack([np.bincount(prompts, weights=right), np.bincount(prompts)], axis=1)
-    table = table[table[:, 1] > 0]
-    return bootstrap_totals(lambda total: total[:, 0] / total[:, 1], table, draws=DRAWS, rng=rng, ends=SHARE)
-
-
-def _ceiling(pairs: pa.Table, prompts: NDArray[np.int64], rng: np.random.Generator) -> Estimate | None:
-    for_a, for_b = (np.asarray(pairs.column(name), np.int64) for name in ("for_a", "for_b"))
-    try:
-        table = vote_table(for_a, for_a + for_b, prompts)
-        return bootstrap_totals(lambda total: next_rater(table, total), table.counts, draws=DRAWS, rng=rng, ends=SHARE)
-    except StatsError:
-        return None

@@ -1,1 +1,5 @@
 """Many judgments become one score per item, and labels to learn from."""
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -46,8 +46,7 @@ from salon.fuse.bridge_scale import (
     pool_answers,
     random_placements,
 )
-from salon.study import Score, Scores, Signature, Study
-from salon.study.nouns import Noun
+from salon.study import Noun, Score, Scores, Signature, Study
 
 FORMAT: Final = "salon.bridge/1"
 

@@ -19,8 +19,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue, TooFew, UnknownReference
-from salon.study import Study
-from salon.study.nouns import Noun
+from salon.study import Noun, Study
 
 
 class BridgeSettings(Noun):

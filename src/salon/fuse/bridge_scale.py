@@ -11,21 +11,22 @@ from scipy.special import ndtri
 
 from salon.errors import TooFew
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints
-from salon.stats.adaptive_design import (
+from salon.stats import (
     Placement,
     PlacementAnswers,
     Pool,
+    Sigmoid,
+    anchored_elo,
     choose_opponents,
+    count_pairs,
     expected_gains,
+    fit_pairs,
+    hessian_errors,
+    min_max_sigmoid,
     place,
     placement_pool,
     sort_answers,
 )
-from salon.stats.comparisons import count_pairs
-from salon.stats.elo import anchored_elo
-from salon.stats.pair_errors import hessian_errors
-from salon.stats.pair_fit import fit_pairs
-from salon.stats.rating_scale import Sigmoid, min_max_sigmoid
 
 Floats = NDArray[np.float64]
 

@@ -21,8 +21,7 @@ from scipy.stats import norm, spearmanr
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints, plan_group, planned_calls
 from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
-from salon.study import Signature
-from salon.study.nouns import Noun
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 

@@ -27,8 +27,7 @@ from scipy.stats import rankdata
 from salon.errors import DesignError
 from salon.fuse.groups import TIE, Floats, FuseGroup, Ints, study_groups
 from salon.fuse.results import FuseSettings
-from salon.stats.comparisons import PairCounts, connectivity, count_pairs
-from salon.stats.pair_fit import fit_pairs
+from salon.stats import PairCounts, connectivity, count_pairs, fit_pairs
 from salon.study import Signature, Study
 
 Equal = Literal["shared", "drawn", "leave-out"]

@@ -24,13 +24,20 @@ from salon.fuse.results import (
     ScoreRow,
 )
 from salon.fuse.scores import FEWEST_MODERATED, MANY_CLUSTERS, ScoredGroup
-from salon.stats.comparisons import PairCounts, connectivity
-from salon.stats.crowd import CrowdPrior
-from salon.stats.pair_models import TIE_MODELS, pair_probabilities
-from salon.stats.rating_scale import Sigmoid
-from salon.stats.residuals import RaterResiduals, goodness_of_fit, pair_residuals, rater_residuals, spread_ties
-from salon.study import Study
-from salon.study.nouns import describe_model_raters
+from salon.stats import (
+    TIE_MODELS,
+    CrowdPrior,
+    PairCounts,
+    RaterResiduals,
+    Sigmoid,
+    connectivity,
+    goodness_of_fit,
+    pair_probabilities,
+    pair_residuals,
+    rater_residuals,
+    spread_ties,
+)
+from salon.study import Study, describe_model_raters
 
 WORST = 10
 """Pairs listed for each group."""

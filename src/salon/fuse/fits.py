@@ -27,31 +27,40 @@ from salon.fuse.groups import (
     cluster_codes,
 )
 from salon.fuse.results import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
-from salon.stats.comparisons import Dominance, PairCounts, dominance
-from salon.stats.crowd import CrowdPrior, fit_crowd
-from salon.stats.elo import EloSettings, anchored_elo
-from salon.stats.pair_errors import (
+from salon.stats import (
+    DENSE_ITEMS,
+    CrowdPrior,
+    Dominance,
+    EloSettings,
     Errors,
+    PairCounts,
+    PairFit,
+    Pull,
+    RankFit,
+    RatingFit,
+    anchored_elo,
     bootstrap_scores,
     cluster_scores,
     clustered_errors,
+    dominance,
+    fit_crowd,
+    fit_pairs,
+    fit_rankings,
     hessian_errors,
     independent_errors,
-    two_way_errors,
-)
-from salon.stats.pair_fit import PairFit, Pull, fit_pairs, newton_step
-from salon.stats.pair_models import DENSE_ITEMS
-from salon.stats.plackett_luce import RankFit, fit_rankings, ranking_errors, ranking_model_errors
-from salon.stats.rater_effects import rating_offset_scale, rating_sureal
-from salon.stats.rating_models import (
-    RatingFit,
+    newton_step,
+    ranking_errors,
+    ranking_model_errors,
     rating_centers,
     rating_mean,
     rating_median,
+    rating_offset_scale,
     rating_shrunken_means,
+    rating_sureal,
     rating_zscores,
+    two_way_errors,
 )
-from salon.study.plugins import LoadedPlugin, load_plugin
+from salon.study import LoadedPlugin, load_plugin
 
 BUILTIN_METHODS = ("auto", *get_args(Method))
 PROTOCOLS = ("comparisons", "rankings", "ratings")

@@ -37,8 +37,7 @@ from salon.fuse.results import (
     MethodPair,
 )
 from salon.fuse.scores import OWN_CLUSTER, AnchoredFusion, fit_anchored, rating_scale, score_groups
-from salon.stats.crowd import CrowdPrior
-from salon.stats.rank_agreement import MethodAgreement, method_agreement
+from salon.stats import CrowdPrior, MethodAgreement, method_agreement
 from salon.study import Signature, Study
 
 FEWEST_PROMPTS = 5

@@ -18,9 +18,7 @@ from numpy.typing import NDArray
 
 from salon.errors import DesignError
 from salon.fuse.results import FuseSettings
-from salon.stats.comparisons import PairCounts, count_pairs
-from salon.stats.pair_errors import Errors
-from salon.stats.pair_fit import PairFit
+from salon.stats import Errors, PairCounts, PairFit, count_pairs
 from salon.study import Scale, Study
 
 Ints = NDArray[np.int64]

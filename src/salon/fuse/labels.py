@@ -32,11 +32,8 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadValue, TooFew
 from salon.fuse.splits import Split, check_splits, item_prompts, prompt_texts, split_items
-from salon.stats.rating_models import LARGEST_RATING
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
-from salon.study.tables import to_references
-from salon.study.votes import BOTH_BAD, SPLITS, TIE, Votes, check_shares, study_votes
+from salon.stats import LARGEST_RATING
+from salon.study import BOTH_BAD, SPLITS, TIE, Noun, Signature, Study, Votes, check_shares, study_votes, to_references
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]

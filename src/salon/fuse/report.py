@@ -35,6 +35,9 @@ from salon.fuse.results import (
     ScoreRow,
 )
 from salon.report import (
+    MISSING,
+    RATER_NAME,
+    SIMULATED,
     SMALL,
     WIDE,
     Block,
@@ -47,24 +50,19 @@ from salon.report import (
     Page,
     Section,
     Table,
+    brief,
     charts,
     columns_of,
-    located,
-    numbers,
-    value,
-)
-from salon.report.numbers import MISSING
-from salon.report.words import (
-    RATER_NAME,
-    SIMULATED,
-    brief,
     count_noun,
-    fixed,
     join_names,
     level_words,
+    located,
+    numbers,
     one_way,
     sentence,
+    value,
 )
+from salon.report.words import fixed
 
 MOST_CURVES = 12
 MOST_ANCHORS = 100

@@ -21,6 +21,8 @@ from salon.fuse.results import (
     ScoreRow,
 )
 from salon.report import (
+    LONGEST_NAME,
+    SIMULATED,
     SMALL,
     WIDE,
     Block,
@@ -33,22 +35,18 @@ from salon.report import (
     Prose,
     Section,
     Table,
-    charts,
-    numbers,
-)
-from salon.report.svg import domain
-from salon.report.words import (
-    LONGEST_NAME,
-    SIMULATED,
     brief,
+    charts,
     count_noun,
     distinct_names,
-    fixed,
+    domain,
     join_names,
     level_words,
+    numbers,
     sentence,
     without_shared_start,
 )
+from salon.report.words import fixed
 
 MOST_OPEN = 15
 """Rows of a table that are shown without a click."""

@@ -10,9 +10,7 @@ from typing import Annotated, Final, Literal, get_args
 import pyarrow as pa
 from pydantic import AfterValidator, Field
 
-from salon.study import Score, Scores, Signature
-from salon.study.nouns import Format, Noun
-from salon.study.plugins import find_plugin
+from salon.study import Format, Noun, Score, Scores, Signature, find_plugin
 
 Method = Literal[
     "anchored-elo",

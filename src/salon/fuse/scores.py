@@ -34,12 +34,21 @@ from salon.fuse.fits import (
     step_pairs,
 )
 from salon.fuse.groups import Floats, FuseGroup, GroupFit, average_repeated_ratings
-from salon.fuse.jackknife import JackknifeSpreads, jackknife, jackknife_errors
+from salon.fuse.resampling import JackknifeSpreads, jackknife, jackknife_errors
 from salon.fuse.results import ANCHORED, RATED, Cluster, FuseSettings, Method
-from salon.stats.pair_errors import Errors, independent_errors, two_way_variance
-from salon.stats.ranks import RankIntervals, rank_intervals
-from salon.stats.rating_models import moderated_variances, rating_centers
-from salon.stats.rating_scale import RatingAnchors, Sigmoid, choose_rating_anchors, fit_sigmoid
+from salon.stats import (
+    Errors,
+    RankIntervals,
+    RatingAnchors,
+    Sigmoid,
+    choose_rating_anchors,
+    fit_sigmoid,
+    independent_errors,
+    moderated_variances,
+    rank_intervals,
+    rating_centers,
+    two_way_variance,
+)
 from salon.study import Scale
 
 MIDDLE = 3.0

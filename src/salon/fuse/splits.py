@@ -19,8 +19,7 @@ from scipy.sparse import coo_array
 from scipy.sparse.csgraph import connected_components
 
 from salon.errors import BadColumns, DesignError
-from salon.study import Study
-from salon.study.nouns import PARTS, normalize_text
+from salon.study import PARTS, Study, normalize_text
 
 Ints = NDArray[np.int32]
 Longs = NDArray[np.int64]

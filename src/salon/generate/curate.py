@@ -1,10 +1,10 @@
-"""Which items enter a study: categories by rule, and the best share of every category by a scorer.
+"""Which prompts and items enter a study: categories by rule, and the best share of every category by a scorer.
 
-HPDv3 (section 3.1) keeps, of the photographs it collected, the tenth that an aesthetic scorer puts highest *in each
-category*: some categories, such as products, score lower as a whole and would vanish under one threshold for all.
+HPDv3 (section 3.1) keeps the tenth of its photographs that an aesthetic scorer puts highest *in each category*. Some
+categories, such as products, score lower as a whole and would vanish under one threshold for all.
 
-    study = categorized(study, by_keywords({"flyers": ["flyer", "handbill"], "logo": ["logo", "mark"]})).study
-    kept = keep_top(study, scorer, 0.1)
+    study = categorize(study, by_keywords({"flyers": ["flyer", "handbill"], "logo": ["logo", "mark"]})).study
+    best = keep_top(study, scorer, 0.1)
 """
 
 from __future__ import annotations
@@ -19,8 +19,7 @@ from pathlib import Path
 from salon.errors import BadValue, DesignError
 from salon.generate.prompts import read_prompts, read_table_rows
 from salon.generate.run import judged_items
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.tables import conform, table_from_nouns
+from salon.study import Item, Prompt, Scorer, Study, conform, table_from_nouns
 
 Classifier = Callable[[Prompt], str | None]
 """Gives a prompt its category, or None where it cannot tell. Any function will do: a rule, a table, a model."""
@@ -34,29 +33,26 @@ def by_keywords(rules: Mapping[str, Sequence[str]]) -> Classifier:
 
     A word may end in `*` for any ending: `invit*` is in "invitation".
     """
-    patterns = {
-        category: re.compile("|".join(map(_pattern, words)), re.IGNORECASE) for category, words in rules.items()
-    }
+    patterns: dict[str, re.Pattern[str]] = {}
+    for category, words in rules.items():
+        stems = [(re.escape(word.strip().removesuffix("*")), word.strip().endswith("*")) for word in words]
+        parts = [rf"(?<!\w){stem}" + ("" if any_ending else r"(?!\w)") for stem, any_ending in stems]
+        patterns[category] = re.compile("|".join(parts), re.IGNORECASE)
     empty = [category for category, words in rules.items() if not any(word.strip(" *") for word in words)]
     if empty:
         raise BadValue("each category needs at least one word", found=f"none for {empty[0]!r}")
-    return lambda prompt: next((name for name, words in patterns.items() if words.search(prompt.view())), None)
-
-
-def _pattern(word: str) -> str:
-    stem = re.escape(word.strip().removesuffix("*"))
-    return rf"(?<!\w){stem}" + ("" if word.strip().endswith("*") else r"(?!\w)")
+    return lambda prompt: next((name for name, pattern in patterns.items() if pattern.search(prompt.view())), None)
 
 
 def by_table(path: Path | str) -> Classifier:
     """The category that a CSV or JSONL table with the columns prompt (an id) and category gives."""
-    found: dict[str, str] = {}
+    categories: dict[str, str] = {}
     for line, row in read_table_rows(Path(path), ("prompt", "category")):
         prompt, category = str(row["prompt"]), str(row["category"])
-        if found.setdefault(prompt, category) != category:
-            told = f"{found[prompt]!r} and {category!r} for {prompt!r}"
-            raise BadValue("each prompt may have one category", found=told, where=f"{path}:{line}")
-    return lambda prompt: found.get(prompt.id)
+        if categories.setdefault(prompt, category) != category:
+            both = f"{categories[prompt]!r} and {category!r} for {prompt!r}"
+            raise BadValue("each prompt may have one category", found=both, where=f"{path}:{line}")
+    return lambda prompt: categories.get(prompt.id)
 
 
 @dataclass(frozen=True)
@@ -72,7 +68,12 @@ class CategorizedStudy:
 
 def categorize(study: Study, classify: Classifier, *, again: bool = False) -> CategorizedStudy:
     """`study` with a category for every prompt that has none (or for all, `again`), and the same for its items."""
-    prompts = [_classified(prompt, classify, again) for prompt in study.nouns("prompts")]
+    prompts = [
+        prompt
+        if prompt.category and not again
+        else prompt.model_copy(update={"category": classify(prompt) or prompt.category})
+        for prompt in study.nouns("prompts")
+    ]
     categories = {prompt.id: prompt.category for prompt in prompts}
     items = [
         item.model_copy(update={"category": categories.get(item.prompt or "") or item.category})
@@ -86,22 +87,16 @@ def categorize(study: Study, classify: Classifier, *, again: bool = False) -> Ca
     )
 
 
-def _classified(prompt: Prompt, classify: Classifier, again: bool) -> Prompt:
-    if prompt.category and not again:
-        return prompt
-    return prompt.model_copy(update={"category": classify(prompt) or prompt.category})
-
-
 def take_category_turns(prompts: Sequence[Prompt], limit: int) -> list[Prompt]:
     """`limit` of the prompts, in their order: the first of every category before any second one, and so on.
 
     A larger limit only adds prompts, so a study can grow by it.
     """
-    seen: Counter[str | None] = Counter()
+    counts: Counter[str | None] = Counter()
     turns = []
     for place, prompt in enumerate(prompts):
-        turns.append((seen[prompt.category], place))
-        seen[prompt.category] += 1
+        turns.append((counts[prompt.category], place))
+        counts[prompt.category] += 1
     return [prompts[place] for place in sorted(place for _, place in sorted(turns)[:limit])]
 
 
@@ -132,19 +127,30 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
         raise BadValue("a share above 0 and up to 1 is needed", found=share)
     items = list(study.nouns("items"))
     scores = _scores(study, scorer, items)
-    kept: set[str] = set()
+    best_items: set[str] = set()
     lowest: dict[str, float] = {}
-    for category, group in _by_category(items, scores).items():
+    groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
+    for item, score in zip(items, scores):
+        if score is not None:
+            groups[item.category or ""].append((score, item))
+    for category, group in groups.items():
         best = sorted(group, key=lambda pair: -pair[0])[: math.ceil(share * len(group) - 1e-9)]
-        kept |= {item.id for _, item in best}
+        best_items |= {item.id for _, item in best}
         lowest[category] = best[-1][0]
-    dropped = [item.id for item in items if item.id not in kept]
-    _check_not_judged(study, dropped)
+    dropped = [item.id for item in items if item.id not in best_items]
+    judged_ids = sorted(judged_items(study).intersection(dropped))
+    if judged_ids:
+        raise DesignError(
+            "items that were judged may not be dropped",
+            found=f"{len(judged_ids)} of them, first {judged_ids[0]!r}",
+            where=f"study {study.name!r}",
+            remedy="filter before collecting judgments, or in another study",
+        )
     name = f"the best {share:g} of every category by {scorer.name}"
-    left = _with_nouns(study, items=[item for item in items if item.id in kept])
+    left = _with_nouns(study, items=[item for item in items if item.id in best_items])
     return TopShareSelection(
         study=left.revised(name) if dropped else left,
-        kept=tuple(item.id for item in items if item.id in kept),
+        kept=tuple(item.id for item in items if item.id in best_items),
         dropped=tuple(dropped),
         unscored=tuple(item.id for item, score in zip(items, scores) if score is None),
         lowest=lowest,
@@ -163,33 +169,12 @@ def _scores(study: Study, scorer: Scorer, items: Sequence[Item]) -> list[float |
     return scores
 
 
-def _by_category(items: Sequence[Item], scores: Sequence[float | None]) -> dict[str, list[tuple[float, Item]]]:
-    groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
-    for item, score in zip(items, scores):
-        if score is not None:
-            groups[item.category or ""].append((score, item))
-    return groups
-
-
-def _check_not_judged(study: Study, dropped: Sequence[str]) -> None:
-    judged = sorted(judged_items(study).intersection(dropped))
-    if judged:
-        raise DesignError(
-            "items that were judged may not be dropped",
-            found=f"{len(judged)} of them, first {judged[0]!r}",
-            where=f"study {study.name!r}",
-            remedy="filter before collecting judgments, or in another study",
-        )
-
-
 def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:
-    made = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
-    return replace(study, tables=dict(study.tables) | made)
+    tables = {kind: conform(kind, table_from_nouns(kind, rows)) for kind, rows in nouns.items()}
+    return replace(study, tables=dict(study.tables) | tables)
 
 
-# --------------------------------------------------------------------------------------------------
-# The prompts that a command was asked for: of a file, a study or a set of briefs, or words themselves.
-# --------------------------------------------------------------------------------------------------
+# -- prompts named on the command line ---------------------------------------------------------------------------------
 
 TYPED_PROMPT = "prompt"
 """Id of a prompt that was typed instead of a file."""
@@ -199,5 +184,5 @@ def read_prompt_argument(text: str, limit: int | None = None) -> list[Prompt]:
     """The prompts of a file, at most `limit`, categories in turns; words that name no file are a prompt themselves."""
     if not Path(text).exists() and " " in text.strip():
         return [Prompt(id=TYPED_PROMPT, text=text)]
-    found = read_prompts(text)
-    return found if limit is None else take_category_turns(found, limit)
+    prompts = read_prompts(text)
+    return prompts if limit is None else take_category_turns(prompts, limit)

@@ -21,18 +21,16 @@ from typing import Any
 from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
-from salon.store.pictures import read_picture
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Signature
+from salon.store import read_picture
+from salon.study import Abilities, Ask, Failed, Made, Signature
 
 try:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # diffusers imports pipelines that torch calls outdated, and that are not used
         import torch
-        from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image
-        from diffusers import __version__ as diffusers_version
+        from diffusers import AutoPipelineForImage2Image, AutoPipelineForText2Image, __version__ as diffusers_version
 
-        from salon.models.weights import best_device
+        from salon.models import best_device
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("diffusers") from None
 
@@ -80,8 +78,8 @@ class DiffusersGenerator:
         if self.dtype not in DTYPES:
             raise BadValue("dtype is one of " + ", ".join(DTYPES), found=self.dtype, where=self.name)
         if batch < 1 or (self.steps is not None and self.steps < 1):
-            found = f"batch {batch}, steps {self.steps}"
-            raise BadValue("batch and steps are 1 or more", found=found, where=self.name)
+            values = f"batch {batch}, steps {self.steps}"
+            raise BadValue("batch and steps are 1 or more", found=values, where=self.name)
         if clash := _OWN & self.options.keys():
             raise BadValue(f"{clash.pop()!r} is no further option: it has a setting of its own", where=self.name)
         try:
@@ -94,12 +92,12 @@ class DiffusersGenerator:
     @cached_property
     def signature(self) -> Signature:
         """The model, how it is run, and the versions that run it; device and batch change no more than rounding."""
-        told = {"source": Path(self.source).name if self.is_local else self.source, "revision": self.revision}
+        model = {"source": Path(self.source).name if self.is_local else self.source, "revision": self.revision}
         run = {"dtype": self.dtype, "steps": self.steps, "guidance": self.guidance}
         versions = {"diffusers": diffusers_version, "torch": torch.__version__.partition("+")[0]}
         further = {key: json.dumps(value, sort_keys=True, default=str) for key, value in self.options.items()}
         data = fingerprint(Path(self.source)) if self.is_local else None
-        return Signature(method="diffusers", data=data, settings=told | run | versions | further)
+        return Signature(method="diffusers", data=data, settings=model | run | versions | further)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """(index into `asks`, result), batch by batch; asks of one size share a batch."""
@@ -141,7 +139,10 @@ class DiffusersGenerator:
             if blocked:
                 yield index, Failed(reason="the pipeline's safety checker blacked the picture out", kind="refused")
             else:
-                yield index, Made(image=_png(image), facts={"seconds": seconds, "device": self.device})
+                target = io.BytesIO()
+                image.convert("RGB").save(target, "PNG", compress_level=4)
+                png = target.getvalue()
+                yield index, Made(image=png, facts={"seconds": seconds, "device": self.device})
 
     def _run(self, asks: Sequence[Ask]) -> Any:
         first = asks[0]
@@ -209,9 +210,3 @@ def _start(ask: Ask) -> Image.Image:
     if ask.width is None or ask.height is None:
         return image
     return image.resize((ask.width, ask.height), Image.Resampling.LANCZOS)
-
-
-def _png(image: Image.Image) -> bytes:
-    target = io.BytesIO()
-    image.convert("RGB").save(target, "PNG", compress_level=4)
-    return target.getvalue()

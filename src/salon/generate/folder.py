@@ -1,7 +1,12 @@
-"""Which file of a folder belongs to which prompt: by its name, by the sub-folder it is in, or by a table.
+"""Pictures that exist already as a generator: a folder, or a table of files.
 
-Names are compared as whole words: `p1` is in `flux_p1_v2.png` but not in `p10.png`, and where two prompts fit, the
-longer id wins. Several files of one prompt become seeds 0, 1, 2 ... in the order of their names (2 before 10).
+A file belongs to a prompt by its name, by the sub-folder it is in, or by a table. Names are compared as whole words:
+`p1` is in `flux_p1_v2.png` but not in `p10.png`, and where two prompts fit, the longer id wins. Several files of one
+prompt become seeds 0, 1, 2 ... in the order of their names (2 before 10).
+
+Every file goes through the one safe decoder. A file that cannot be read is a failure with its reason. A picture that
+would not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record
+says so.
 """
 
 from __future__ import annotations
@@ -18,9 +23,8 @@ from pathlib import Path
 from salon.errors import BadFile, BadValue
 from salon.generate.prompts import TABLE_ENDINGS, read_table_rows
 from salon.generate.record import slug
-from salon.store.pictures import ENDINGS, Picture, is_inside, read_picture
-from salon.study import Abilities, Ask, Failed, Made, Prompt, Signature
-from salon.study.nouns import ItemSource, Noun
+from salon.store import ENDINGS, is_inside, read_picture
+from salon.study import Abilities, Ask, Failed, ItemSource, Made, Noun, Prompt, Signature
 
 PICTURES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".jfif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
@@ -56,44 +60,46 @@ def printable_name(name: str) -> str:
 def files_below(root: Path) -> tuple[list[Path], list[str]]:
     """Pictures below `root` in the order of their names, and what else lies there; hidden files are nobody's."""
     pictures: list[Path] = []
-    others: list[str] = []
+    other_files: list[str] = []
     for folder, inner, names in os.walk(root):
         inner[:] = [name for name in inner if not name.startswith(".")]
-        others += [_relative_name(Path(folder, name), root) + "/" for name in inner if Path(folder, name).is_symlink()]
+        other_files += [
+            _relative_name(Path(folder, name), root) + "/" for name in inner if Path(folder, name).is_symlink()
+        ]
         for name in names:
             path = Path(folder, name)
             if path.suffix.lower() in PICTURES and not name.startswith("."):
                 pictures.append(path)
             elif not name.startswith("."):
-                others.append(_relative_name(path, root))
-    return sorted(pictures, key=lambda path: _natural(_relative_name(path, root))), sorted(others)
+                other_files.append(_relative_name(path, root))
+    return sorted(pictures, key=lambda path: _natural(_relative_name(path, root))), sorted(other_files)
 
 
 def match_names(root: Path, prompts: Iterable[str]) -> FileMatches:
     """Every picture below `root` with the prompt whose id its folder or its name holds."""
     keys = _keys(prompts)
-    pictures, others = files_below(root)
-    found: dict[str, list[Path]] = defaultdict(list)
+    pictures, other_files = files_below(root)
+    by_prompt: dict[str, list[Path]] = defaultdict(list)
     unmatched = []
     for path in pictures:
         prompt = _prompt_of(path.relative_to(root), keys)
         if prompt is None:
             unmatched.append(_relative_name(path, root))
         else:
-            found[prompt].append(path)
-    files = {(prompt, seed): path for prompt, paths in found.items() for seed, path in enumerate(paths)}
-    return FileMatches(files, unmatched, others)
+            by_prompt[prompt].append(path)
+    files = {(prompt, seed): path for prompt, paths in by_prompt.items() for seed, path in enumerate(paths)}
+    return FileMatches(files, unmatched, other_files)
 
 
 def _keys(prompts: Iterable[str]) -> dict[str, str]:
     """What a file can call each prompt: its id or slug as it is written, and in any case where only one fits."""
-    written: dict[str, set[str]] = defaultdict(set)
+    exact: dict[str, set[str]] = defaultdict(set)
     folded: dict[str, set[str]] = defaultdict(set)
     for prompt in prompts:
         for key in (_composed(slug(prompt)), _composed(prompt)):
-            written[key].add(prompt)
+            exact[key].add(prompt)
             folded[key.casefold()].add(prompt)
-    return {key: next(iter(fits)) for names in (folded, written) for key, fits in names.items() if len(fits) == 1}
+    return {key: next(iter(fits)) for names in (folded, exact) for key, fits in names.items() if len(fits) == 1}
 
 
 def _composed(name: str) -> str:
@@ -103,20 +109,16 @@ def _composed(name: str) -> str:
 
 def _prompt_of(path: Path, keys: Mapping[str, str]) -> str | None:
     stem = _composed(path.stem)
-    words = sorted(_words(stem), key=lambda word: (-len(word), word))
+    edges = [match.span() for match in re.finditer(r"[^\W_]+", stem)]
+    starts = {0, *(start for start, _ in edges)}
+    ends = {len(stem), *(end for _, end in edges)}
+    pieces = (stem[start:end] for start in starts for end in ends if start < end)  # they begin and end where words do
+    words = sorted(pieces, key=lambda word: (-len(word), word))
     for name in (*map(_composed, reversed(path.parts[:-1])), *words):
         prompt = keys.get(name) or keys.get(name.casefold())
         if prompt is not None:
             return prompt
     return None
-
-
-def _words(stem: str) -> Iterator[str]:
-    """Every piece of a name that begins and ends where a word does."""
-    edges = [match.span() for match in re.finditer(r"[^\W_]+", stem)]
-    starts = {0, *(start for start, _ in edges)}
-    ends = {len(stem), *(end for _, end in edges)}
-    return (stem[start:end] for start in starts for end in ends if start < end)
 
 
 def _natural(name: str) -> list[tuple[int, int, str]]:
@@ -157,7 +159,7 @@ def match_rows(
     rows: Sequence[tuple[int, PictureRow]], path: Path
 ) -> dict[str | None, dict[tuple[str, int], PictureRow]]:
     """Rows by generator, then by prompt and seed; BadValue when two rows claim one place."""
-    found: dict[str | None, dict[tuple[str, int], PictureRow]] = defaultdict(dict)
+    by_generator: dict[str | None, dict[tuple[str, int], PictureRow]] = defaultdict(dict)
     lines: dict[tuple[str | None, str, int], int] = {}
     counts: dict[tuple[str | None, str], int] = defaultdict(int)
     for line, row in rows:
@@ -171,17 +173,11 @@ def match_rows(
                 where=str(path),
                 remedy="remove one of them, or give each a seed of its own",
             )
-        found[row.generator][row.prompt, seed] = row
-    return found
+        by_generator[row.generator][row.prompt, seed] = row
+    return by_generator
 
 
-# --------------------------------------------------------------------------------------------------
-# Bring your own pictures: a folder (or a table of files) as a generator, for generated pictures and photographs.
-#
-# Every file goes through the one safe decoder. What cannot be read is a failure with its reason; a picture that would
-# not look the same everywhere (turned by EXIF, CMYK, 16 bits, animated) is stored as a plain one, and its record says
-# so.
-# --------------------------------------------------------------------------------------------------
+# -- the generator -----------------------------------------------------------------------------------------------------
 
 SAME_ENDINGS = {".jpeg": ".jpg", ".jfif": ".jpg"}
 
@@ -192,38 +188,30 @@ def folder_generators(text: str, prompts: Iterable[Prompt] = (), *, source: Item
     A folder is one generator, named NAME or as the folder is. A table has the columns prompt and file, and where
     wanted generator, seed and source; each of its generators is one. Files stand relative to the table.
     """
-    name, path = _name_and_path(text)
-    known = [prompt.id for prompt in prompts]
+    match = None if Path(text).exists() else re.fullmatch(r"([^/\\=]+)=(.+)", text)
+    name, path = (None, Path(text)) if match is None else (match[1].strip(), Path(match[2]))
+    prompt_ids = [prompt.id for prompt in prompts]
     if path.is_dir():
-        return [Folder(name or path.resolve().name, path, known, source=source)]
+        return [Folder(name or path.resolve().name, path, prompt_ids, source=source)]
     if path.suffix.lower() not in TABLE_ENDINGS or not path.is_file():
         raise BadFile(
             "a folder of pictures, or a table of files as .csv or .jsonl, is needed",
             found="nothing there" if not path.exists() else f"a file {path.name!r}",
             where=str(path),
         )
-    return _from_table(path, name, known, source)
-
-
-def _name_and_path(text: str) -> tuple[str | None, Path]:
-    named = re.fullmatch(r"([^/\\=]+)=(.+)", text)
-    if named is None or Path(text).exists():
-        return None, Path(text)
-    return named[1].strip(), Path(named[2])
-
-
-def _from_table(path: Path, name: str | None, known: Sequence[str], source: ItemSource) -> list[Folder]:
     by_generator = match_rows(read_rows(path), path)
     if name is not None and len(by_generator) > 1:
         raise BadValue(
             "a table of one generator can be named", found=f"{len(by_generator)} generators", where=str(path)
         )
-    made = []
+    generators = []
     for generator, rows in by_generator.items():
         files = {key: path.parent / row.file for key, row in rows.items()}
         sources = {key: row.source or source for key, row in rows.items()}
-        made.append(Folder(name or generator or path.stem, path.parent, known, files, sources, source=source))
-    return made
+        generators.append(
+            Folder(name or generator or path.stem, path.parent, prompt_ids, files, sources, source=source)
+        )
+    return generators
 
 
 class Folder:
@@ -275,31 +263,40 @@ class Folder:
         except BadFile as error:
             kind = "missing" if _size_and_time(path)[0] is None else "broken-image"
             return Failed(reason=f"{printable_name(path.name)}: {error.found}", kind=kind)
-        return _picture_made(picture, path, self._sources.get(key, self._source))
+        source = self._sources.get(key, self._source)
+        changes = list(picture.notes)
+        ending = path.suffix.lower()
+        if SAME_ENDINGS.get(ending, ending) != ENDINGS[picture.format]:
+            changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
+        facts = {"file": printable_name(path.name), "source": source, "file_sha256": picture.sha256}
+        facts |= {"changed": "; ".join(changes)} if changes else {}
+        return Made(image=picture.plain()[0], facts=facts)
 
     def notes(self) -> list[str]:
         """Files that no prompt asked for, so that none is left out unseen."""
         if not self._prompts:
             return []
         matched = self._matched()
-        asked = set(self._prompts)
-        unasked = [path.name for (prompt, _), path in matched.files.items() if prompt not in asked]
-        extra = [path.name for (prompt, seed), path in matched.files.items() if prompt in asked and seed >= self._seeds]
-        told = []
+        prompt_ids = set(self._prompts)
+        unasked = [path.name for (prompt, _), path in matched.files.items() if prompt not in prompt_ids]
+        extra = [
+            path.name for (prompt, seed), path in matched.files.items() if prompt in prompt_ids and seed >= self._seeds
+        ]
+        notes = []
         if matched.unmatched or unasked:
             names = [*matched.unmatched, *unasked]
-            told.append(f"{self.name}: {len(names)} files belong to no prompt: {list_names(names)}")
+            notes.append(f"{self.name}: {len(names)} files belong to no prompt: {list_names(names)}")
             if not matched.files:
-                told.append(
+                notes.append(
                     f"{self.name}: a file belongs to the prompt whose id is a word of its name or its folder "
                     f"({list_names(self._prompts)}); "
                     "or list them: folder:FILE.csv with the columns prompt,generator,file"
                 )
         if extra and self._seeds:
-            told.append(f"{self.name}: {len(extra)} more files have a prompt; --seeds takes them: {list_names(extra)}")
+            notes.append(f"{self.name}: {len(extra)} more files have a prompt; --seeds takes them: {list_names(extra)}")
         if matched.others:
-            told.append(f"{self.name}: {len(matched.others)} files are no pictures: {list_names(matched.others)}")
-        return told
+            notes.append(f"{self.name}: {len(matched.others)} files are no pictures: {list_names(matched.others)}")
+        return notes
 
     def _digest(self) -> str:
         """Names, sizes and times of all files: when one is replaced, it is taken anew."""
@@ -313,17 +310,7 @@ class Folder:
 
 def _size_and_time(path: Path) -> tuple[int | None, int | None]:
     try:
-        found = path.stat()
+        status = path.stat()
     except (OSError, ValueError):  # gone, a link to nowhere, a name that no file can have: told when it is asked for
         return None, None
-    return found.st_size, found.st_mtime_ns
-
-
-def _picture_made(picture: Picture, path: Path, source: ItemSource) -> Made:
-    changes = list(picture.notes)
-    ending = path.suffix.lower()
-    if SAME_ENDINGS.get(ending, ending) != ENDINGS[picture.format]:
-        changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
-    facts = {"file": printable_name(path.name), "source": source, "file_sha256": picture.sha256}
-    facts |= {"changed": "; ".join(changes)} if changes else {}
-    return Made(image=picture.plain()[0], facts=facts)
+    return status.st_size, status.st_mtime_ns

@@ -1,7 +1,7 @@
-"""A contact sheet as one page: prompts down, generators across, what failed in its place.
+"""Contact sheets of a study: one HTML page (prompts down, generators across), or one PNG for a README or a talk.
 
-The page has the look of the house, needs no network, and works without JavaScript; filters and the viewer come with
-it. Everything a user wrote is escaped, and a content policy stands behind that.
+The page needs no network and works without JavaScript; filters and the viewer come with it. Everything a user wrote is
+escaped, and a content policy stands behind that.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
+from itertools import islice
 from pathlib import Path
 from urllib.parse import quote
 
@@ -21,14 +22,20 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup
 from PIL import Image
 
-from salon.errors import BadFile, UnknownReference, shorten
+from salon.errors import UnknownReference, shorten
 from salon.generate.record import read_generations
-from salon.report.page import asset, icon, page_target, style
-from salon.report.svg import clean
-from salon.report.words import SIMULATED, brief, one_way
-from salon.store.atomic_files import held, present_folder, whole_file
-from salon.store.folder import open_study
-from salon.store.pictures import Thumb, is_inside, make_thumbs, read_picture, sweep_thumbs
+from salon.report import SIMULATED, asset, brief, clean, icon, one_way, page_target, style
+from salon.store import (
+    Thumb,
+    held,
+    is_inside,
+    make_thumbs,
+    open_study,
+    present_folder,
+    read_picture,
+    sweep_thumbs,
+    whole_file,
+)
 from salon.study import Item, Prompt, Signature, Study
 
 SHORT_TEXT = 320
@@ -112,12 +119,15 @@ class StudyGallery:
     def html(self) -> str:
         """The whole page as text."""
         scripts = [asset("page.js"), _template_text("gallery.js")]
+        digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
+        allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
+        policy = f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src 'self' data: file:"
         page = _templates().get_template("gallery.html").render(
             page=self,
             banner=SIMULATED if self.simulated else "",
             style=Markup(style() + _template_text("gallery.css")),
             scripts=[Markup(script) for script in scripts],
-            policy=_policy(scripts),
+            policy=policy,
             brief=brief,
             icon=icon(),
         )  # fmt: skip
@@ -139,23 +149,23 @@ def write_gallery(
     """
     path = page_target(target)
     path.parent.mkdir(parents=True, exist_ok=True)
-    told = progress or (lambda _: None)
+    on_progress = progress or (lambda _: None)
     if embed:
-        made = make_gallery(folder, path.parent, None, width, told)
-        _write(made, path)
-        return made
+        gallery = make_gallery(folder, path.parent, None, width, on_progress)
+        _write(gallery, path)
+        return gallery
     files = path.with_name(f"{path.stem}_files")
     files.mkdir(exist_ok=True)
     with held(files):  # another gallery at this place would remove what this one is about to show
-        made = make_gallery(folder, path.parent, files, width, told)
-        _write(made, path)
-        sweep_thumbs(files, [tile.thumb for tile in made.tiles if tile.thumb])
-    return made
+        gallery = make_gallery(folder, path.parent, files, width, on_progress)
+        _write(gallery, path)
+        sweep_thumbs(files, [tile.thumb for tile in gallery.tiles if tile.thumb])
+    return gallery
 
 
-def _write(made: StudyGallery, path: Path) -> None:
+def _write(gallery: StudyGallery, path: Path) -> None:
     with whole_file(path) as file:
-        file.write(made.html().encode())
+        file.write(gallery.html().encode())
 
 
 def make_gallery(
@@ -166,18 +176,25 @@ def make_gallery(
     place = present_folder(Path(folder)).resolve()
     tiles: dict[tuple[str, str], list[GalleryTile]] = defaultdict(list)
     items = list(study.nouns("items"))
-    addresses = [_picture_path(item, place) for item in items]
+    named = [place / item.image if item.image else None for item in items]
+    addresses = [path if path is not None and is_inside(path, place) else None for path in named]
     there = [path for path in addresses if path is not None]
-    drawn = iter(make_thumbs(there, width, files, progress))
+    thumbnails = iter(make_thumbs(there, width, files, progress))
     for item, path in zip(items, addresses):
-        thumb = next(drawn) if path is not None else None
+        thumb = next(thumbnails) if path is not None else None
         full = quote(Path(os.path.relpath(path, page)).as_posix()) if path is not None and files else ""
-        tiles[_key(item)].append(_tile(item, thumb, full))
+        if isinstance(thumb, Thumb):
+            tile = GalleryTile(item.id, thumb, full, "photograph" if item.source == "photograph" else "")
+        elif thumb is None:
+            tile = GalleryTile(item.id, kind="no picture", reason="the item names none inside the study")
+        else:
+            tile = GalleryTile(item.id, kind="broken", reason=one_way(str(thumb.found)))
+        tiles[item.prompt or "", item.generator or NO_GENERATOR].append(tile)
     for line in read_generations(place)[0].values():
         if not line.ok and line.item not in {tile.item for tile in tiles[line.prompt, line.generator]}:
-            told = one_way(shorten(line.reason or "", 200))
-            tiles[line.prompt, line.generator].append(GalleryTile(line.item, kind=line.kind or "failed", reason=told))
-    generators = list(dict.fromkeys(generator for (_, generator), held in tiles.items() if held))
+            reason = one_way(shorten(line.reason or "", 200))
+            tiles[line.prompt, line.generator].append(GalleryTile(line.item, kind=line.kind or "failed", reason=reason))
+    generators = list(dict.fromkeys(generator for (_, generator), cell_tiles in tiles.items() if cell_tiles))
     return StudyGallery(
         study=study.name,
         rows=list(_gallery_rows(study, tiles, generators)),
@@ -188,31 +205,12 @@ def make_gallery(
     )
 
 
-def _picture_path(item: Item, folder: Path) -> Path | None:
-    """The file of an item, if it names one inside the study."""
-    path = folder / item.image if item.image else None
-    return path if path is not None and is_inside(path, folder) else None
-
-
-def _key(item: Item) -> tuple[str, str]:
-    return item.prompt or "", item.generator or NO_GENERATOR
-
-
-def _tile(item: Item, thumb: Thumb | BadFile | None, full: str) -> GalleryTile:
-    label = "photograph" if item.source == "photograph" else ""
-    if isinstance(thumb, Thumb):
-        return GalleryTile(item.id, thumb, full, label)
-    if thumb is None:
-        return GalleryTile(item.id, kind="no picture", reason="the item names none inside the study")
-    return GalleryTile(item.id, kind="broken", reason=one_way(str(thumb.found)))
-
-
 def _gallery_rows(
     study: Study, tiles: dict[tuple[str, str], list[GalleryTile]], generators: Sequence[str]
 ) -> Iterator[GalleryRow]:
     """Every prompt of the study in its order, and at the end what has no prompt."""
     prompts: list[Prompt | None] = [*study.nouns("prompts")]
-    if any(key[0] == "" and held for key, held in tiles.items()):
+    if any(key[0] == "" and cell_tiles for key, cell_tiles in tiles.items()):
         prompts.append(None)
     for prompt in prompts:
         id = "" if prompt is None else prompt.id
@@ -243,16 +241,7 @@ def _template_text(name: str) -> str:
     return (Path(__file__).parent / "templates" / name).read_text(encoding="utf-8")
 
 
-def _policy(scripts: Sequence[str]) -> str:
-    """Only the page's own scripts run, and only pictures are loaded: embedded ones and those of the study."""
-    digests = (base64.b64encode(hashlib.sha256(script.encode()).digest()).decode() for script in scripts)
-    allowed = " ".join(f"'sha256-{digest}'" for digest in digests)
-    return f"default-src 'none'; script-src {allowed}; style-src 'unsafe-inline'; img-src 'self' data: file:"
-
-
-# --------------------------------------------------------------------------------------------------
-# A contact sheet as one picture: a grid of items on paper, for a README or a talk.
-# --------------------------------------------------------------------------------------------------
+# -- one picture -------------------------------------------------------------------------------------------------------
 
 PAPER = (246, 244, 238)
 TALLEST = 2.0
@@ -261,13 +250,13 @@ TALLEST = 2.0
 
 def sheet_items(items: Sequence[Item], count: int) -> list[Item]:
     """Up to `count` items with a picture, spread over prompts and generators: one per prompt before any second one."""
-    shown = [item for item in items if item.image]
+    pictured = [item for item in items if item.image]
     by_prompt: dict[str | None, list[Item]] = {}
-    for item in shown:
+    for item in pictured:
         by_prompt.setdefault(item.prompt, []).append(item)
-    turned = [held[number % len(held) :] + held[: number % len(held)] for number, held in enumerate(by_prompt.values())]
-    rounds = max((len(held) for held in turned), default=0)
-    spread = [held[place] for place in range(rounds) for held in turned if place < len(held)]
+    turned = [row[number % len(row) :] + row[: number % len(row)] for number, row in enumerate(by_prompt.values())]
+    rounds = max((len(row) for row in turned), default=0)
+    spread = [row[place] for place in range(rounds) for row in turned if place < len(row)]
     if len(turned) > count:  # from all over the study, not only from its beginning
         spread = [turned[place * len(turned) // count][0] for place in range(count)]
     return spread[:count]
@@ -278,11 +267,11 @@ def study_sheet(
 ) -> bytes:
     """The PNG of a sheet: the named items in their order, or `count` spread over the study."""
     study = open_study(folder)
-    held = {item.id: item for item in study.nouns("items")}
+    by_id = {item.id: item for item in study.nouns("items")}
     for id in items:
-        if id not in held or not held[id].image:
+        if id not in by_id or not by_id[id].image:
             raise UnknownReference("an item with a picture is needed", found=repr(id), where=f"study {study.name!r}")
-    chosen = [held[id] for id in items] or sheet_items(list(held.values()), count)
+    chosen = [by_id[id] for id in items] or sheet_items(list(by_id.values()), count)
     if not chosen:
         raise UnknownReference("items with pictures are needed", found="none", where=f"study {study.name!r}")
     place = present_folder(Path(folder))
@@ -293,9 +282,10 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     """Rows of `columns` pictures; those of a row share one height, so that posters and slides stand well together."""
     gap = max(8, width // 60)
     rows: list[list[Image.Image]] = []
-    for row in _sheet_rows(images, columns):
-        limit = rows[-1][0].height if rows and len(row) < columns else TALLEST * width / columns
-        rows.append(_row(row, columns, width - gap, gap, limit))
+    remaining = iter(images)
+    while pictures := list(islice(remaining, columns)):
+        limit = rows[-1][0].height if rows and len(pictures) < columns else TALLEST * width / columns
+        rows.append(_fit_row(pictures, columns, width - gap, gap, limit))
     sheet = Image.new("RGB", (width, gap + sum(row[0].height + gap for row in rows)), PAPER)
     top = gap
     for row in rows:
@@ -309,18 +299,7 @@ def contact_sheet(images: Iterable[Image.Image], columns: int, width: int) -> by
     return target.getvalue()
 
 
-def _sheet_rows(images: Iterable[Image.Image], columns: int) -> Iterator[list[Image.Image]]:
-    held: list[Image.Image] = []
-    for image in images:
-        held.append(image)
-        if len(held) == columns:
-            yield held
-            held = []
-    if held:
-        yield held
-
-
-def _row(images: Sequence[Image.Image], columns: int, width: int, gap: int, limit: float) -> list[Image.Image]:
+def _fit_row(images: Sequence[Image.Image], columns: int, width: int, gap: int, limit: float) -> list[Image.Image]:
     """The pictures at the height at which as many as there are columns fill `width`; never taller than `limit`."""
     ratios = [image.width / image.height for image in images]
     across = sum(ratios) * columns / len(images)

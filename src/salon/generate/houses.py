@@ -1,19 +1,23 @@
-"""Image-to-image for the built-in houses: a poster drawn from another poster, some of its decisions kept.
+"""The built-in generators (`houses`): they draw posters offline, each good at some things and bad at others by design.
 
-A picture alone does not say how it was drawn, and pictures that were published keep their bytes. So a house starts from
-the *layout* that stands beside a picture (`Ask.layout`, a file of the study), which names the brief, the house and the
-seed of every decision. That record is held against what the house draws from it: only a record that comes out the same,
-byte for byte, is one of its posters. Anything else is refused with a reason, and nothing is made up.
+A house has a style of its own (`Hand`) and tendencies: how often, and how strongly, each defect befalls its work. So
+its quality under every criterion is known beforehand (`expected_quality`), and any way of judging can be tested against
+it. A flaw that the prompt asks to avoid (`salon.render.brief_text`) befalls its work `HEEDED` times as often.
 
-A poster is a set of decisions (`DECISIONS`): its style, colors, arrangement, faces, places, drawing, and for each flaw
-whether it befalls the poster and how strongly. Each has a number u in [0, 1), drawn from the ask's seed. Those with
-u < strength are made anew, from the ask's seed; the others stay as they were. So
+A variant is a house with defects planted in all its work, which no prompt can ask away: `proof+low-contrast@0.6` draws
+what `proof` draws, poster by poster, with every ink faded by 0.6.
+
+Image-to-image. A picture alone does not say how it was drawn, so a house starts from the *layout* beside a picture
+(`Ask.layout`), which names the brief, the house and the seed of every decision. The layout is refused unless the house
+draws it again byte for byte. A poster is a set of decisions (`DECISIONS`): style, colors, arrangement, faces, places,
+drawing, and for each flaw whether it befalls the poster and how strongly. Each decision has a number u in [0, 1) from
+the ask's seed; those with u < strength are made anew:
 
     strength near 0     the same decisions and the same flaws
     strength s          each decision is made anew with probability s; what is made anew at s is so at any larger one
     strength 1          what the same seed draws without a picture, byte for byte
 
-The texts follow the prompt that is asked, and so do flaws that it asks to avoid.
+The texts follow the prompt of the ask, and so do flaws that it asks to avoid.
 """
 
 from __future__ import annotations
@@ -23,18 +27,24 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.errors import BadFile, BadValue, SalonError, shorten
-from salon.render.brief_text import asked_against, read_brief
-from salon.render.chance import Seeds, chance
-from salon.render.compose import Hand
-from salon.render.draw import draw_poster
-from salon.render.layout import DEFECTS, DefectKind, Layout
-from salon.render.paint.raster import paint_png
-from salon.render.paint.svg import write_svg
-from salon.render.poster import layout_json
-from salon.render.quality import true_quality
-from salon.store.pictures import open_header
+from salon.render import (
+    DEFECTS,
+    DefectKind,
+    Hand,
+    Layout,
+    Seeds,
+    asked_against,
+    chance,
+    draw_poster,
+    layout_json,
+    paint_png,
+    read_brief,
+    true_quality,
+    write_svg,
+)
+from salon.store import open_header
 from salon.study import Abilities, Ask, Failed, Made, Signature
 
 DECISIONS: tuple[str, ...] = (
@@ -50,24 +60,6 @@ def start_from(house: House, ask: Ask, fresh: int) -> tuple[Seeds, Layout]:
 
     `fresh` is the seed of what is made anew. BadValue or BadFile where this house did not draw the picture.
     """
-    before = _poster_of(house, ask)
-    strength = STRENGTH if ask.strength is None else ask.strength
-    return seeds_from(before.seeds, fresh, strength), before
-
-
-def seeds_from(before: Seeds, fresh: int, strength: float) -> Seeds:
-    """What each decision is drawn from at `strength`, where the picture to start from was drawn from `before`."""
-    kept = {name: before.of(name) for name in kept_decisions(fresh, strength)}
-    return Seeds(fresh, {name: seed for name, seed in kept.items() if seed != fresh})
-
-
-def kept_decisions(fresh: int, strength: float) -> list[str]:
-    """The decisions that stay as they were at `strength`."""
-    return [name for name in DECISIONS if chance(fresh, "leave", name).random() >= strength]
-
-
-def _poster_of(house: House, ask: Ask) -> Layout:
-    """The layout of the picture that `ask` starts from."""
     where = f"prompt {ask.prompt.id!r}"
     if ask.layout is None:
         raise BadValue(
@@ -79,7 +71,20 @@ def _poster_of(house: House, ask: Ask) -> Layout:
     if (header.width, header.height) != (layout.width, layout.height):
         raise BadValue("the picture and its layout have one size", found=f"{header.width} x {header.height} px and "
                        f"{layout.width} x {layout.height} px", where=where)  # fmt: skip
-    return layout
+    before = layout
+    strength = STRENGTH if ask.strength is None else ask.strength
+    return seeds_from(before.seeds, fresh, strength), before
+
+
+def seeds_from(before: Seeds, fresh: int, strength: float) -> Seeds:
+    """What each decision is drawn from at `strength`, where the picture to start from was drawn from `before`."""
+    unchanged = {name: before.of(name) for name in kept_decisions(fresh, strength)}
+    return Seeds(fresh, {name: seed for name, seed in unchanged.items() if seed != fresh})
+
+
+def kept_decisions(fresh: int, strength: float) -> list[str]:
+    """The decisions that stay as they were at `strength`."""
+    return [name for name in DECISIONS if chance(fresh, "leave", name).random() >= strength]
 
 
 def _read_layout(house: House, text: str) -> Layout:
@@ -126,24 +131,7 @@ def _draws(house: House, layout: Layout, text: str) -> bool:
     return layout_json(poster.layout) == text
 
 
-# --------------------------------------------------------------------------------------------------
-# The built-in generators: houses that draw posters offline, each good at some things and bad at others by design.
-#
-# A house has a hand (styles and arrangements it likes) and tendencies: how often, and how strongly, each defect befalls
-# its work. So what it is worth under every criterion is known beforehand (`expected_quality`), houses rank differently
-# from criterion to criterion, and any way of judging them can be held against that.
-#
-# A house heeds asks (`salon.render.brief_text`): a flaw that the prompt asks to avoid befalls its work `HEEDED` times
-# as
-# often.
-# What always befalls it, as in a variant, cannot be asked away.
-#
-# Every poster may be the start of another (image-to-image): see `salon.generate.houses`.
-#
-# A variant is a house with defects planted in all its work: `proof+low-contrast@0.6` draws what `proof` draws, poster
-# by
-# poster, with every ink faded by 0.6. So the two differ in nothing else.
-# --------------------------------------------------------------------------------------------------
+# -- the generators ----------------------------------------------------------------------------------------------------
 
 DRAWING = 1
 """Raised when the same brief, house and seed draw another picture than before, so that runs do not mix them."""
@@ -181,20 +169,20 @@ class House:
         """The house of which this is a variant; its own name where it is none."""
         return self.name.partition("+")[0]
 
-    def knobs(self, seed: int | Seeds, asked: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
-        """The strengths of the defects that befall the poster with this seed, where it is `asked` to avoid some."""
-        found: dict[DefectKind, float] = {}
+    def knobs(self, seed: int | Seeds, avoid: Collection[DefectKind] = ()) -> dict[DefectKind, float]:
+        """The strengths of the defects that befall the poster with this seed; the prompt may ask to `avoid` some."""
+        strengths: dict[DefectKind, float] = {}
         for kind in DEFECTS:
             if tendency := self.tendencies.get(kind):
                 happens, strength = chance(seed, "befalls", kind).random(2)
-                if happens < tendency.often * (HEEDED if kind in asked and tendency.often < 1 else 1):
-                    found[kind] = round(tendency.low + strength * (tendency.high - tendency.low), 3)
-        return found
+                if happens < tendency.often * (HEEDED if kind in avoid and tendency.often < 1 else 1):
+                    strengths[kind] = round(tendency.low + strength * (tendency.high - tendency.low), 3)
+        return strengths
 
 
 def _house(name: str, about: str, hand: Hand, **tendencies: tuple[float, float, float]) -> House:
-    known = {kind.replace("-", "_"): kind for kind in DEFECTS}
-    return House(name, about, hand, {known[kind]: Tendency(*how) for kind, how in tendencies.items()})
+    defects = {kind.replace("-", "_"): kind for kind in DEFECTS}
+    return House(name, about, hand, {defects[kind]: Tendency(*how) for kind, how in tendencies.items()})
 
 
 HOUSES: dict[str, House] = {
@@ -268,8 +256,8 @@ def find_house(text: str) -> House:
 
 def _read_defect(text: str, where: str) -> tuple[DefectKind, float]:
     kind, _, strength = text.partition("@")
-    known: dict[str, DefectKind] = {one: one for one in DEFECTS}
-    if kind not in known:
+    kinds: dict[str, DefectKind] = {defect: defect for defect in DEFECTS}
+    if kind not in kinds:
         near = difflib.get_close_matches(kind, DEFECTS, n=1)
         start = f"did you mean {near[0]}? " if near else ""
         raise BadValue(
@@ -283,7 +271,7 @@ def _read_defect(text: str, where: str) -> tuple[DefectKind, float]:
     if not 0 < value <= 1:  # also refuses NaN
         raise BadValue("a strength above 0, up to 1, is needed", found=repr(strength), where=where,
                        remedy=f"for instance {kind}@0.5")  # fmt: skip
-    return known[kind], value
+    return kinds[kind], value
 
 
 def expected_quality(house: House) -> dict[str, float]:
@@ -343,18 +331,20 @@ def _draw(task: tuple[str, Ask]) -> Made:
             "strength": ask.strength or STRENGTH,
         }
     brief = read_brief(ask.prompt)
-    asked = asked_against(ask.prompt)
-    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed, asked), **size)
+    avoided = asked_against(ask.prompt)
+    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed, avoided), **size)
     layout = poster.layout
     return Made(
         image=paint_png(poster.layers, layout.width, layout.height),
         layout=layout_json(layout),
-        svg=write_svg(poster.layers, layout.width, layout.height, title=brief.headline, labels=_labels(layout)),
+        svg=write_svg(
+            poster.layers,
+            layout.width,
+            layout.height,
+            title=brief.headline,
+            labels={element.id: element.lettering.text for element in layout.elements if element.lettering},
+        ),
         facts={"style": layout.style, "arrangement": layout.arrangement, "defects": len(layout.defects)}
         | started
-        | ({"asked": ", ".join(kind for kind in DEFECTS if kind in asked)} if asked else {}),
+        | ({"asked": ", ".join(kind for kind in DEFECTS if kind in avoided)} if avoided else {}),
     )
-
-
-def _labels(layout: Layout) -> dict[str, str]:
-    return {element.id: element.lettering.text for element in layout.elements if element.lettering}

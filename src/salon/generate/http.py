@@ -30,31 +30,34 @@ import json
 import re
 import tomllib
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
+from contextlib import closing, suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, Self
 from urllib.parse import parse_qsl, quote
 
 from pydantic import Field
 
-from salon.calls.call import Call, CallAnswer, Refusal, is_secret
-from salon.calls.client import Caller, Client
-from salon.calls.service import (
+from salon.calls import (
     Budget,
+    Call,
+    CallAnswer,
+    Caller,
     CallOrder,
+    CallStore,
+    Client,
     Limits,
     Prices,
+    Refusal,
     Secret,
     Service,
     check_url,
     is_local,
+    is_secret,
     resolves_to_private,
 )
-from salon.calls.store import CallStore
 from salon.errors import BadFile, BadValue, InputError, shorten
-from salon.store.pictures import read_picture
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Noun, Signature
+from salon.store import read_picture
+from salon.study import Abilities, Ask, Failed, Made, Noun, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -146,12 +149,12 @@ class HttpTemplate(Noun):
 
     def placeholders(self) -> set[str]:
         """The names in braces, in body and url."""
-        found = (_PLACE.finditer(text) for text in (self.url, *_texts(self.body)))
-        return {match[1] for matches in found for match in matches if match[1] is not None}
+        searches = (_PLACE.finditer(text) for text in (self.url, *_texts(self.body)))
+        return {match[1] for matches in searches for match in matches if match[1] is not None}
 
     def secrets(self, *, where: str | None = None) -> tuple[Secret, ...]:
         """The headers that take their value from the environment."""
-        found = []
+        secrets = []
         for header, value in self.headers.items():
             names = _VARIABLE.findall(value)
             if len(names) > 1 or (not names and is_secret(header)):
@@ -162,8 +165,8 @@ class HttpTemplate(Noun):
                     remedy=f'{header} = "Bearer ${{MY_KEY}}"',
                 )
             if names:
-                found.append(Secret(names[0], header, _VARIABLE.sub("{}", value)))
-        return tuple(found)
+                secrets.append(Secret(names[0], header, _VARIABLE.sub("{}", value)))
+        return tuple(secrets)
 
     def plain_headers(self) -> dict[str, str]:
         """The headers that hold no secret."""
@@ -203,8 +206,8 @@ class HttpGenerator:
         """The address, and a hash of what is sent and read; the key is no part of it."""
         content = self.template.model_dump(mode="json", include={"method", "headers", "body", "answer", "defaults"})
         digest = hashlib.sha256(json.dumps(content, sort_keys=True).encode()).hexdigest()
-        told = {"url": self.template.url, "template": digest[:12]}
-        return Signature(method="http", settings=told)
+        settings = {"url": self.template.url, "template": digest[:12]}
+        return Signature(method="http", settings=settings)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
@@ -276,7 +279,11 @@ class HttpGenerator:
         data = await fetch_picture(caller, source, answer) if where.form == "url" else decode_base64(source)
         if isinstance(data, Failed):
             return data
-        return picture_made(data, answer, {name: _value_or_none(content, path) for name, path in where.facts.items()})
+        facts = {}
+        for name, path in where.facts.items():
+            with suppress(LookupError):
+                facts[name] = value_at(content, path)
+        return picture_made(data, answer, facts)
 
     def _why_unusable(self, answer: CallAnswer) -> str | None:
         where = self.template.answer
@@ -303,13 +310,6 @@ def value_at(content: Any, path: str) -> Any:
     return content
 
 
-def _value_or_none(content: Any, path: str) -> Any:
-    try:
-        return value_at(content, path)
-    except LookupError:
-        return None
-
-
 def _fill(part: Any, values: Mapping[str, Any]) -> Any:
     """`part` with every placeholder replaced; one that is alone in its text keeps its type."""
     if isinstance(part, dict):
@@ -334,9 +334,7 @@ def _texts(part: Any) -> Iterator[str]:
         yield part
 
 
-# --------------------------------------------------------------------------------------------------
-# From a server's answer to a picture: base64, data URL or address in, whole and checked bytes out.
-# --------------------------------------------------------------------------------------------------
+# -- from an answer to a picture ---------------------------------------------------------------------------------------
 
 MODERATION = {"moderation_blocked", "content_policy_violation", "content_filter", "safety_violation"}
 _SAFETY = re.compile(r"safety system|content[ _]policy|moderation|content[ _]filter", re.IGNORECASE)
@@ -399,17 +397,17 @@ async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes |
     except BadValue as error:
         await caller.set_aside(answer, "its address may not be followed")
         return Failed(reason=f"the server names an address that is not followed: {error.needed}", kind="error")
-    found = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
-    if isinstance(found, CallAnswer):
-        return found.body
-    if found.kind in _LASTING_FAILURES:
-        await caller.set_aside(answer, f"its picture could not be fetched: {found.reason}")
-    return picture_failed(found)
+    outcome = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
+    if isinstance(outcome, CallAnswer):
+        return outcome.body
+    if outcome.kind in _LASTING_FAILURES:
+        await caller.set_aside(answer, f"its picture could not be fetched: {outcome.reason}")
+    return picture_failed(outcome)
 
 
 def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made:
     """The picture with what its call cost and what the server told; facts that are None are left out."""
-    told = {
+    call = {
         "seconds": round(answer.seconds, 3),
         "attempts": answer.attempts,
         "tokens_in": answer.tokens_in,
@@ -417,15 +415,12 @@ def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made
         "cost": answer.cost,
         "request_id": answer.headers.get("x-request-id"),
     }
-    kept = {name: _fact(value) for name, value in (told | facts).items() if value is not None}
-    return Made(image=data, facts=kept)
-
-
-def _fact(value: Any) -> str | int | float | bool:
-    """Something a server told, as it can be kept in a record: short, and without parts."""
-    if isinstance(value, bool | int | float):
-        return value
-    return shorten(value if isinstance(value, str) else json.dumps(value, ensure_ascii=False), LONGEST_FACT)
+    record = {name: value for name, value in (call | facts).items() if value is not None}
+    for name, value in record.items():  # short, and without parts
+        if not isinstance(value, bool | int | float):
+            text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
+            record[name] = shorten(text, LONGEST_FACT)
+    return Made(image=data, facts=record)
 
 
 def picture_failed(refusal: Refusal) -> Failed:

@@ -14,15 +14,26 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from salon.calls.call import Call, CallAnswer, Refusal, Upload
-from salon.calls.client import Caller, Client
-from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address
-from salon.calls.store import CallStore
+from salon.calls import (
+    Budget,
+    Call,
+    CallAnswer,
+    Caller,
+    CallOrder,
+    CallStore,
+    Client,
+    Limits,
+    Prices,
+    Refusal,
+    Secret,
+    Service,
+    Upload,
+    base_address,
+)
 from salon.errors import BadValue
 from salon.generate.http import decode_base64, fetch_picture, picture_failed, picture_made, why_not_a_picture
-from salon.store.pictures import MEDIA_TYPES, open_header
-from salon.study.interfaces import Abilities, Ask, Failed, Made
-from salon.study.nouns import Signature
+from salon.store import MEDIA_TYPES, open_header
+from salon.study import Abilities, Ask, Failed, Made, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -89,9 +100,16 @@ class OpenAIImages:
     @property
     def signature(self) -> Signature:
         """Everything that is sent but the ask; the key is no part of it."""
-        told = {"model": self.model, "base_url": self._base_url, "size": self.size, "quality": self.quality}
-        further = {name: _flat(value) for name, value in self.options.items()}
-        return Signature(method="openai-images", settings=told | {"n": self.n} | further)
+        settings = {"model": self.model, "base_url": self._base_url, "size": self.size, "quality": self.quality}
+        further = {
+            name: (
+                value
+                if value is None or isinstance(value, str | int | float | bool)
+                else json.dumps(value, sort_keys=True)
+            )
+            for name, value in self.options.items()
+        }
+        return Signature(method="openai-images", settings=settings | {"n": self.n} | further)
 
     def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
@@ -171,8 +189,8 @@ class OpenAIImages:
             return "the answer is not of the images protocol"
         if len(sources) < self.n:
             return f"the answer holds {len(sources)} of {self.n} pictures"
-        found = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
-        return next((why for why in found if why), None)
+        problems = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
+        return next((why for why in problems if why), None)
 
     async def _picture(self, caller: Caller, answer: CallAnswer, place: int) -> Made | Failed:
         content = answer.data()
@@ -189,7 +207,3 @@ class OpenAIImages:
 def _source(entry: dict[str, Any]) -> tuple[Any, bool]:
     """Where a picture is: (base64 text, False) or (address, True)."""
     return (entry["b64_json"], False) if entry.get("b64_json") else (entry.get("url"), True)
-
-
-def _flat(value: Any) -> str | int | float | bool | None:
-    return value if value is None or isinstance(value, str | int | float | bool) else json.dumps(value, sort_keys=True)

@@ -25,9 +25,8 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadColumns, BadFile, BadValue, DuplicateJudgment, shorten
-from salon.render.brief import CATEGORIES, Brief
-from salon.render.brief_text import brief_prompt
-from salon.store.folder import is_study, open_study
+from salon.render import CATEGORIES, Brief, brief_prompt
+from salon.store import is_study, open_study
 from salon.study import Prompt
 
 BUILT_IN = "briefs"
@@ -43,10 +42,18 @@ PromptRow = tuple[str, dict[str, Any]]
 def read_prompts(source: str) -> list[Prompt]:
     """The prompts that `source` names, in order; an error names the row at fault."""
     if source == BUILT_IN or source.startswith(f"{BUILT_IN}:"):
-        return [brief_prompt(brief) for brief in _of_category(source.partition(":")[2])]
+        name = source.partition(":")[2]
+        slugs = {_slug(category): category for category in CATEGORIES}
+        if name and _slug(name) not in slugs:
+            raise BadValue("a category of the built-in briefs is needed", found=repr(name), remedy=", ".join(slugs))
+        of_category = tuple(brief for brief in builtin_briefs() if not name or _slug(brief.category) == _slug(name))
+        return [brief_prompt(brief) for brief in of_category]
     path = Path(source)
     if path.is_dir() and is_study(path):
-        return _of_study(path)
+        prompts = list(open_study(path).nouns("prompts"))
+        if not prompts:
+            raise BadFile("a study with prompts is needed", found="none", where=str(path))
+        return prompts
     if not path.is_file():
         raise BadFile(
             "a file of prompts, a study, or 'briefs' is needed",
@@ -56,54 +63,36 @@ def read_prompts(source: str) -> list[Prompt]:
         )
     rows = list(_rows(path))
     width = len(str(len(rows)))
-    return _different([_prompt(record, f"p{number:0{width}}", where) for number, (where, record) in enumerate(rows, 1)],
-                      str(path))  # fmt: skip
+    prompts = [_prompt(record, f"p{number:0{width}}", where) for number, (where, record) in enumerate(rows, 1)]
+    if not prompts:
+        raise BadFile("at least one prompt is needed", found="none", where=str(path))
+    ids: set[str] = set()
+    for prompt in prompts:
+        if prompt.id in ids:
+            raise DuplicateJudgment("every prompt needs an id of its own", found=repr(prompt.id), where=str(path))
+        ids.add(prompt.id)
+    return prompts
 
 
 @cache
 def builtin_briefs() -> tuple[Brief, ...]:
     """The briefs that come with Salon, written for it: nine categories, ordered as in `brief.CATEGORIES`."""
     folder = files("salon.generate") / "briefs"
-    found = []
+    briefs = []
     for category in CATEGORIES:
         name = f"{_slug(category)}.toml"
         for number, record in enumerate(tomllib.loads((folder / name).read_text(encoding="utf-8"))["brief"], 1):
-            found.append(Brief.parse({"category": category, **record}, where=f"{name}, brief {number}"))
-    return tuple(found)
-
-
-def _of_category(name: str) -> tuple[Brief, ...]:
-    slugs = {_slug(category): category for category in CATEGORIES}
-    if name and _slug(name) not in slugs:
-        raise BadValue("a category of the built-in briefs is needed", found=repr(name), remedy=", ".join(slugs))
-    return tuple(brief for brief in builtin_briefs() if not name or _slug(brief.category) == _slug(name))
+            briefs.append(Brief.parse({"category": category, **record}, where=f"{name}, brief {number}"))
+    return tuple(briefs)
 
 
 def _slug(category: str) -> str:
     return category.lower().replace(" & ", "-").replace(" ", "-")
 
 
-def _of_study(path: Path) -> list[Prompt]:
-    prompts = list(open_study(path).nouns("prompts"))
-    if not prompts:
-        raise BadFile("a study with prompts is needed", found="none", where=str(path))
-    return prompts
-
-
-def _different(prompts: list[Prompt], where: str) -> list[Prompt]:
-    if not prompts:
-        raise BadFile("at least one prompt is needed", found="none", where=where)
-    seen: set[str] = set()
-    for prompt in prompts:
-        if prompt.id in seen:
-            raise DuplicateJudgment("every prompt needs an id of its own", found=repr(prompt.id), where=where)
-        seen.add(prompt.id)
-    return prompts
-
-
 def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
     record = {FIELD_SYNONYMS.get(name, name): value for name, value in record.items() if value not in (None, "")}
-    given = "id" in record
+    has_id = "id" in record
     record["id"] = str(record.get("id") or number)
     if isinstance(record.get("palette"), str):  # a table has no lists
         record["palette"] = [color.strip() for color in record["palette"].split(",")]
@@ -111,7 +100,7 @@ def _prompt(record: dict[str, Any], number: str, where: str) -> Prompt:
         return brief_prompt(Brief.parse(record, where=where))
     fields = {name: str(record[name]) for name in Prompt.model_fields if name in record}
     if not fields.keys() & {"text", "intent", "description", "aesthetics"}:
-        there = [name for name in record if given or name != "id"]
+        there = [name for name in record if has_id or name != "id"]
         raise BadColumns(
             "a text for each prompt is needed: a column text, prompt or caption",
             found="columns " + ", ".join(repr(shorten(name, 40)) for name in there[:20]),
@@ -201,9 +190,7 @@ def _csv_rows(text: str, path: Path, separator: str) -> Iterator[PromptRow]:
         raise BadFile("a table is needed", found=error, where=f"{path}, line {reader.line_num}") from None
 
 
-# --------------------------------------------------------------------------------------------------
-# Small tables that users write by hand, as CSV or JSONL: rows as dictionaries, with the lines they stand in.
-# --------------------------------------------------------------------------------------------------
+# -- small tables that users write by hand -----------------------------------------------------------------------------
 
 TABLE_ENDINGS = (".csv", ".jsonl")
 NumberedRow = tuple[int, dict[str, Any]]
@@ -215,10 +202,10 @@ def read_table_rows(path: Path, required: Sequence[str]) -> list[NumberedRow]:
         text = path.read_text(encoding="utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a table as CSV or JSONL in UTF-8 is needed", found=error, where=str(path)) from None
-    found = list(_csv_lines(text, path, required) if path.suffix.lower() == ".csv" else _jsonl_lines(text, path))
-    if not found:
+    lines = list(_csv_lines(text, path, required) if path.suffix.lower() == ".csv" else _jsonl_lines(text, path))
+    if not lines:
         raise BadFile("a table with at least one row is needed", found="none", where=str(path))
-    rows = [(line, {name: value for name, value in row.items() if value not in (None, "")}) for line, row in found]
+    rows = [(line, {name: value for name, value in row.items() if value not in (None, "")}) for line, row in lines]
     for line, row in rows:
         for name in required:
             if name not in row:

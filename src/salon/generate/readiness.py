@@ -17,11 +17,8 @@ from pydantic import Field
 
 from salon.errors import BadFile
 from salon.generate.record import Generation, read_generations
-from salon.store.atomic_files import present_folder
-from salon.store.folder import open_study
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Item, Study
-from salon.study.nouns import Noun
+from salon.store import is_inside, open_study, present_folder, read_picture
+from salon.study import Item, Noun, Study
 
 READY_FORMAT: Final = "salon-ready-1"
 ProblemKind = Literal[
@@ -91,14 +88,14 @@ def check_ready(
     place = present_folder(Path(folder))
     items = list(study.nouns("items"))
     lines, torn = read_generations(place)
-    seen, problems = _decode_all(items, place, progress or (lambda _: None))
-    problems += _shapes(seen, settings.tolerance)
-    problems += _twins(seen)
+    pictures, problems = _decode_all(items, place, progress or (lambda _: None))
+    problems += _shapes(pictures, settings.tolerance)
+    problems += _twins(pictures)
     problems += _failed(items, lines.values())
     problems += [] if settings.partial else _missing(study, items, lines.values())
     if not items:
         problems.append(ReadyProblem(kind="nothing", where=study.name, told="the study has no items"))
-    sizes = Counter((one.width, one.height) for one in seen)
+    sizes = Counter((picture.width, picture.height) for picture in pictures)
     return ReadyReport(
         study=str(folder),
         ready=not problems,
@@ -107,7 +104,7 @@ def check_ready(
         generators=tuple(_generators(items)),
         sizes=tuple(SizeCount(width=w, height=h, items=count) for (w, h), count in sizes.most_common()),
         problems=tuple(problems),
-        notes=tuple(_notes(items, seen, torn)),
+        notes=tuple(_notes(items, pictures, torn)),
     )
 
 
@@ -115,16 +112,16 @@ def _decode_all(
     items: Sequence[Item], folder: Path, step: Callable[[str], None]
 ) -> tuple[list[_DecodedItem], list[ReadyProblem]]:
     """Every picture decoded whole, on all cores."""
-    seen: list[_DecodedItem] = []
+    pictures: list[_DecodedItem] = []
     problems: list[ReadyProblem] = []
     with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for item, found in zip(items, pool.map(lambda item: _decode(item, folder), items)):
+        for item, result in zip(items, pool.map(lambda item: _decode(item, folder), items)):
             step(item.id)
-            if isinstance(found, ReadyProblem):
-                problems.append(found)
+            if isinstance(result, ReadyProblem):
+                problems.append(result)
             else:
-                seen.append(found)
-    return seen, problems
+                pictures.append(result)
+    return pictures, problems
 
 
 def _decode(item: Item, folder: Path) -> _DecodedItem | ReadyProblem:
@@ -141,29 +138,29 @@ def _decode(item: Item, folder: Path) -> _DecodedItem | ReadyProblem:
     return _DecodedItem(item, picture.width, picture.height, picture.sha256)
 
 
-def _by_prompt(seen: Iterable[_DecodedItem]) -> dict[str, list[_DecodedItem]]:
+def _by_prompt(pictures: Iterable[_DecodedItem]) -> dict[str, list[_DecodedItem]]:
     groups: dict[str, list[_DecodedItem]] = defaultdict(list)
-    for one in seen:
-        if one.item.prompt is not None:
-            groups[one.item.prompt].append(one)
+    for picture in pictures:
+        if picture.item.prompt is not None:
+            groups[picture.item.prompt].append(picture)
     return groups
 
 
-def _shapes(seen: Sequence[_DecodedItem], tolerance: float) -> Iterator[ReadyProblem]:
+def _shapes(pictures: Sequence[_DecodedItem], tolerance: float) -> Iterator[ReadyProblem]:
     """Prompts whose widest and tallest pictures differ by more than `tolerance`."""
-    for prompt, group in _by_prompt(seen).items():
-        ratios = sorted(group, key=lambda one: one.width / one.height)
+    for prompt, group in _by_prompt(pictures).items():
+        ratios = sorted(group, key=lambda picture: picture.width / picture.height)
         tall, wide = ratios[0], ratios[-1]
         if wide.width * tall.height > tall.width * wide.height * (1 + tolerance):
-            told = " and ".join(f"{one.width}x{one.height} ({one.item.id})" for one in (tall, wide))
-            yield ReadyProblem(kind="aspect ratio", where=prompt, told=told)
+            sizes = " and ".join(f"{picture.width}x{picture.height} ({picture.item.id})" for picture in (tall, wide))
+            yield ReadyProblem(kind="aspect ratio", where=prompt, told=sizes)
 
 
-def _twins(seen: Sequence[_DecodedItem]) -> Iterator[ReadyProblem]:
-    for prompt, group in _by_prompt(seen).items():
+def _twins(pictures: Sequence[_DecodedItem]) -> Iterator[ReadyProblem]:
+    for prompt, group in _by_prompt(pictures).items():
         same: dict[str, list[str]] = defaultdict(list)
-        for one in group:
-            same[one.sha256].append(one.item.id)
+        for picture in group:
+            same[picture.sha256].append(picture.item.id)
         for ids in same.values():
             if len(ids) > 1:
                 yield ReadyProblem(kind="same picture twice", where=prompt, told=" and ".join(ids))
@@ -178,11 +175,11 @@ def _failed(items: Sequence[Item], lines: Iterable[Generation]) -> Iterator[Read
 
 def _missing(study: Study, items: Sequence[Item], lines: Iterable[Generation]) -> Iterator[ReadyProblem]:
     """Prompts without the item of a generator that others have; recorded failures are told already."""
-    known = {(item.prompt, item.generator) for item in items}
-    known |= {(line.prompt, line.generator) for line in lines if not line.ok}
+    pairs = {(item.prompt, item.generator) for item in items}
+    pairs |= {(line.prompt, line.generator) for line in lines if not line.ok}
     for prompt in study.ids("prompts").to_pylist():
         for generator in _generators(items):
-            if (prompt, generator) not in known:
+            if (prompt, generator) not in pairs:
                 yield ReadyProblem(kind="missing", where=prompt, told=f"no item by {generator}")
 
 
@@ -190,14 +187,16 @@ def _generators(items: Sequence[Item]) -> list[str]:
     return list(dict.fromkeys(item.generator for item in items if item.generator is not None))
 
 
-def _notes(items: Sequence[Item], seen: Sequence[_DecodedItem], torn: str | None) -> Iterator[str]:
+def _notes(items: Sequence[Item], pictures: Sequence[_DecodedItem], torn: str | None) -> Iterator[str]:
     if torn:
         yield torn
     photographs = sum(item.source == "photograph" for item in items)
     if photographs:
         yield f"{photographs} items are photographs"
     mixed = [
-        prompt for prompt, group in _by_prompt(seen).items() if len({(one.width, one.height) for one in group}) > 1
+        prompt
+        for prompt, group in _by_prompt(pictures).items()
+        if len({(picture.width, picture.height) for picture in group}) > 1
     ]
     if mixed:
         yield f"{len(mixed)} prompts have pictures of different sizes, first {mixed[0]}"

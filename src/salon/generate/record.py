@@ -1,4 +1,10 @@
-"""Everything a run of generators can be told, described once: flags, help, docs and signatures read it here."""
+"""What a run of generators is asked, and what became of every picture: settings, file names, the record, the report.
+
+`generations.jsonl` has one line for every ask, flushed as soon as the result is known. A picture is on the disk, whole,
+before its line is. A process killed between the two leaves a picture without a line, which is made again. One killed
+while writing the line leaves a torn last line, which is cut off and reported. Later lines of an item replace earlier
+ones.
+"""
 
 from __future__ import annotations
 
@@ -14,11 +20,8 @@ from typing import IO, Final, Literal
 from pydantic import Field, field_validator
 
 from salon.errors import BadFile
-from salon.store.atomic_files import present_folder
-from salon.store.journal import Journal, hold_journal, open_journal, read_journal
-from salon.store.pictures import read_bytes
-from salon.study.interfaces import Ask
-from salon.study.nouns import ItemSource, Noun
+from salon.store import Journal, hold_journal, open_journal, present_folder, read_bytes, read_journal
+from salon.study import Ask, ItemSource, Noun
 
 SMALLEST_SIDE, LARGEST_SIDE = 16, 8192
 MOST_SEEDS = 10_000
@@ -42,12 +45,12 @@ class GenerateSettings(Noun):
     def _size_is_width_by_height(cls, size: str | None) -> str | None:
         if size is None:
             return None
-        found = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", size.strip(), re.IGNORECASE | re.ASCII)
-        if not found:
+        match = re.fullmatch(r"(\d{1,5})\s*[x×]\s*(\d{1,5})", size.strip(), re.IGNORECASE | re.ASCII)
+        if not match:
             raise ValueError("width x height is needed, such as 1024x1448")
-        if not all(SMALLEST_SIDE <= int(side) <= LARGEST_SIDE for side in found.groups()):
+        if not all(SMALLEST_SIDE <= int(side) <= LARGEST_SIDE for side in match.groups()):
             raise ValueError(f"each side needs {SMALLEST_SIDE} to {LARGEST_SIDE} pixels")
-        return f"{int(found[1])}x{int(found[2])}"
+        return f"{int(match[1])}x{int(match[2])}"
 
     @property
     def width_height(self) -> tuple[int, int] | None:
@@ -58,11 +61,7 @@ class GenerateSettings(Noun):
         return int(width), int(height)
 
 
-# --------------------------------------------------------------------------------------------------
-# Ids of items and places of files, made from whatever text prompts and generators are named by.
-#
-# Two different names never become one: a name that had to be changed gets eight hex digits of its hash.
-# --------------------------------------------------------------------------------------------------
+# -- ids and file names ------------------------------------------------------------------------------------------------
 
 LONGEST_IN_ID = 80
 LONGEST_IN_PATH = 60
@@ -98,23 +97,17 @@ def picture_stem(ask: Ask, generator: str) -> str:
 
 def ask_digest(ask: Ask) -> str:
     """Twelve hex digits of everything that decides a picture but the generator; a category decides nothing."""
-    asked = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
+    fields = ask.model_dump_json(exclude={"image": True, "layout": True, "prompt": {"category"}})
     start = hashlib.sha256(ask.image).hexdigest() if ask.image else ""
     start += hashlib.sha256(ask.layout.encode()).hexdigest() if ask.layout else ""
-    return hashlib.sha256(f"{asked}{start}".encode()).hexdigest()[:12]
+    return hashlib.sha256(f"{fields}{start}".encode()).hexdigest()[:12]
 
 
 def _hash(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()[:8]
 
 
-# --------------------------------------------------------------------------------------------------
-# generations.jsonl: what became of every ask, one line each, appended and flushed as soon as it is known.
-#
-# A picture is on the disk, whole, before its line is. A process killed between the two leaves a picture without a line,
-# which is made again; one killed while writing the line leaves a torn last line, which is cut off and said. Later lines
-# of the same item replace earlier ones.
-# --------------------------------------------------------------------------------------------------
+# -- generations.jsonl -------------------------------------------------------------------------------------------------
 
 FILE = "generations.jsonl"
 _JOURNAL_WORDS = {
@@ -168,7 +161,7 @@ class Generation(Noun):
 def read_generations(folder: Path) -> tuple[dict[str, Generation], str | None]:
     """The last line of every item, and a sentence about a torn last line where there is one."""
     lines, torn = read_journal(present_folder(folder) / FILE, Generation, **_JOURNAL_WORDS)
-    return {one.item: one for one in lines}, _TORN if torn else None
+    return {line.item: line for line in lines}, _TORN if torn else None
 
 
 class GenerationRecord:
@@ -176,7 +169,7 @@ class GenerationRecord:
 
     def __init__(self, journal: Journal[Generation]) -> None:
         self._journal = journal
-        self.known = {one.item: one for one in journal.lines}
+        self.known = {line.item: line for line in journal.lines}
         self.note = _TORN if journal.torn else None
 
     def add(self, generation: Generation) -> None:
@@ -200,9 +193,7 @@ def open_record(folder: Path) -> Iterator[GenerationRecord]:
         yield GenerationRecord(journal)
 
 
-# --------------------------------------------------------------------------------------------------
-# What a run of generators reports.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 GENERATE_FORMAT: Final = "salon-generate-1"
 GONE = "its picture is gone, and another one may not take its place: the item was judged"
@@ -222,10 +213,10 @@ class GenerationFailure(Noun):
     def of(cls, line: Generation) -> GenerationFailure:
         """The failure that a line of the record tells."""
         names = ("item", "prompt", "generator", "seed")
-        told = {name: getattr(line, name) for name in names}
+        fields = {name: getattr(line, name) for name in names}
         if line.ok:
-            return cls(**told, kind="gone", reason=GONE)
-        return cls(**told, kind=line.kind or "error", reason=line.reason or "no reason was given")
+            return cls(**fields, kind="gone", reason=GONE)
+        return cls(**fields, kind=line.kind or "error", reason=line.reason or "no reason was given")
 
 
 class GeneratorRun(Noun):
@@ -281,9 +272,7 @@ class GenerationProgress:
         return self.made + self.reused + self.failed
 
 
-# --------------------------------------------------------------------------------------------------
-# What image-to-image starts from: a picture, and the layout that stands beside it where it is a drawn poster.
-# --------------------------------------------------------------------------------------------------
+# -- pictures to start from --------------------------------------------------------------------------------------------
 
 LONGEST_LAYOUT = 1_000_000
 """Bytes of a layout that are read; those of the houses have some ten thousand."""

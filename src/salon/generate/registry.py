@@ -25,8 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.study import Ask, Failed, Generator, Made, Prompt
-from salon.study.plugins import LoadedPlugin, load_plugin, plugin_lines
+from salon.study import Ask, Failed, Generator, LoadedPlugin, Made, Prompt, load_plugin, plugin_lines
 
 KINDS = {
     "house": "house:NAME[+DEFECT@STRENGTH]",
@@ -60,66 +59,68 @@ class CallTerms:
         if self.budget is not None and self.prices is None:
             raise BadValue("a budget needs a price list", found="none", remedy="add --prices prices.toml")
         return {
-            "store": _import_part("calls.store").CallStore(self.calls),
-            "prices": None if self.prices is None else _import_part("calls.prices").Prices.load(self.prices),
-            "budget": _import_part("calls.budget").Budget(money=self.budget),
+            "store": _import("calls.store").CallStore(self.calls),
+            "prices": None if self.prices is None else _import("calls.service").Prices.load(self.prices),
+            "budget": _import("calls.service").Budget(money=self.budget),
         }
 
 
 def make_generator(text: str, prompts: Iterable[Prompt] = (), terms: CallTerms | None = None) -> Generator:
     """The one generator that `text` names; a folder matches its files to `prompts`."""
-    found = make_generators([text], prompts, terms)
-    if len(found) > 1:
-        names = ", ".join(generator.name for generator in found)
-        raise BadValue("the name of one generator is needed", found=f"a table of {len(found)}: {names}", where=text)
-    return found[0]
+    generators = make_generators([text], prompts, terms)
+    if len(generators) > 1:
+        names = ", ".join(generator.name for generator in generators)
+        raise BadValue(
+            "the name of one generator is needed", found=f"a table of {len(generators)}: {names}", where=text
+        )
+    return generators[0]
 
 
 def make_generators(
     texts: Sequence[str], prompts: Iterable[Prompt] = (), terms: CallTerms | None = None
 ) -> list[Generator]:
     """Every generator that `texts` name; a table of files may hold several."""
-    known, shared = list(prompts), terms or CallTerms()
-    return [generator for text in texts for generator in _make_generators(text, known, shared)]
+    prompt_list, shared = list(prompts), terms or CallTerms()
+    return [generator for text in texts for generator in _make_generators(text, prompt_list, shared)]
 
 
 def _make_generators(text: str, prompts: list[Prompt], terms: CallTerms) -> list[Generator]:
     kind, _, rest = text.partition(":")
     if kind not in KINDS:
-        plugin = None if _is_house(text) else load_plugin("generators", text, builtin_generators())
+        is_house = text.partition("+")[0] in [house for house, _ in house_help()]
+        plugin = None if is_house else load_plugin("generators", text, builtin_generators())
         return [_house(text) if plugin is None else PluginGenerator(plugin)]
     if not rest.strip():
         raise BadValue(f"a generator as {KINDS[kind]} is needed", found=repr(text), where="--generator")
     if kind in ("folder", "photographs"):
         source = "photograph" if kind == "photographs" else "generated"
-        return list(_import_part("generate.folder").folder_generators(rest, prompts, source=source))
+        return list(_import("generate.folder").folder_generators(rest, prompts, source=source))
     if kind == "openai":
-        return [_openai(rest, terms)]
+        images = _import("generate.openai_images")
+        model, _, url = rest.partition("@")
+        # a server of one's own may need no key: the variable is then left unset
+        own = {"base_url": url, "key": images.KEY if os.environ.get(images.KEY) else None} if url else {}
+        return [images.OpenAIImages(model, **own, **terms.options)]
     if kind == "http":
-        http = _import_part("generate.http")
-        return [http.HttpGenerator(http.Template.load(rest), **terms.options)]
+        http = _import("generate.http")
+        return [http.HttpGenerator(http.HttpTemplate.load(rest), **terms.options)]
     if kind == "diffusers":
-        return [_import_part("generate.diffusers").DiffusersGenerator(rest)]
-    return [_python_generator(text)] if kind == "python" else [_house(rest)]
+        return [_import("generate.diffusers").DiffusersGenerator(rest)]
+    if kind == "python":
+        loaded = load_plugin("generators", text)
+        assert loaded is not None
+        return [PluginGenerator(loaded)]
+    return [_house(rest)]
 
 
-def _openai(text: str, terms: CallTerms) -> Generator:
-    """A server of one's own may need no key: the variable is then left unset."""
-    hosted = _import_part("generate.openai_images")
-    model, _, url = text.partition("@")
-    own = {"base_url": url, "key": hosted.KEY if os.environ.get(hosted.KEY) else None} if url else {}
-    made: Generator = hosted.OpenAIImages(model, **own, **terms.options)
-    return made
-
-
-def _import_part(name: str) -> Any:
+def _import(name: str) -> Any:
     """A module of Salon's, loaded now: most runs need one of them."""
     return importlib.import_module(f"salon.{name}")
 
 
 def house_lines() -> list[tuple[str, str]]:
     """The built-in houses, each with a sentence."""
-    return [(house.name, house.about) for house in _import_part("generate.houses").HOUSES.values()]
+    return [(house.name, house.about) for house in _import("generate.houses").HOUSES.values()]
 
 
 def house_help() -> list[tuple[str, str]]:
@@ -135,36 +136,21 @@ def builtin_generators() -> list[str]:
     return [*KINDS, *(name for name, _ in house_help())]
 
 
-def _is_house(name: str) -> bool:
-    return name.partition("+")[0] in [house for house, _ in house_help()]
-
-
 def _house(name: str) -> Generator:
     names = [house for house, _ in house_lines()]
     if name.partition("+")[0] in names:
-        made: Generator = _import_part("generate.houses").house_generator(name)
-        return made
+        generator: Generator = _import("generate.houses").house_generator(name)
+        return generator
     near = difflib.get_close_matches(name.casefold(), [*names, *KINDS], n=1, cutoff=0.5)
     start = f"did you mean {KINDS.get(near[0], near[0])}? " if near else ""
+    plugins = [plugin for plugin, _ in plugin_lines("generators", builtin_generators())]
+    installed = f"; plugins are {', '.join(plugins)}" if plugins else ""
     raise BadValue(
         "the name of a generator is needed",
         found=repr(name),
         where="--generator",
-        remedy=f"{start}It is {GENERATOR_FORMS}; {_known_names(names)}",
+        remedy=f"{start}It is {GENERATOR_FORMS}; houses are {', '.join(names)}{installed}",
     )
-
-
-def _known_names(houses: list[str]) -> str:
-    plugins = [name for name, _ in plugin_lines("generators", builtin_generators())]
-    said = f"houses are {', '.join(houses)}"
-    return f"{said}; plugins are {', '.join(plugins)}" if plugins else said
-
-
-def _python_generator(text: str) -> Generator:
-    """An object of the user's own module; called first when it is a class or a function."""
-    loaded = load_plugin("generators", text)
-    assert loaded is not None
-    return PluginGenerator(loaded)
 
 
 class PluginGenerator:

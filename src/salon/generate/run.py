@@ -1,17 +1,18 @@
-"""Prompts x generators x seeds: every picture wanted, what of it is there already, and whether it can be asked for."""
+"""Run prompts x generators x seeds, and store each picture before the next one is paid for.
+
+Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
+the same call goes on where it stopped.
+"""
 
 from __future__ import annotations
 
 import hashlib
 import time
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from collections.abc import Generator as Stoppable
+from collections.abc import Callable, Generator as Stoppable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Protocol, TypedDict, runtime_checkable
-
-import pyarrow as pa
+from typing import Protocol, TypedDict, runtime_checkable
 
 from salon.errors import BadFile, BadValue, InputError, shorten
 from salon.generate.record import (
@@ -29,11 +30,19 @@ from salon.generate.record import (
     open_record,
     picture_stem,
 )
-from salon.store.atomic_files import put_file, whole_file
-from salon.store.folder import default_name, is_study, open_study, save_study, written_inside
-from salon.store.pictures import ENDINGS, open_header, read_picture
-from salon.study import Ask, Failed, Generator, Item, Made, Prompt, Study
-from salon.study.tables import JUDGMENTS, conform, table_from_nouns
+from salon.store import (
+    ENDINGS,
+    default_name,
+    is_study,
+    open_header,
+    open_study,
+    put_file,
+    read_picture,
+    save_study,
+    whole_file,
+    written_inside,
+)
+from salon.study import JUDGMENTS, Ask, Failed, Generator, Item, Made, Prompt, Study, conform, table_from_nouns
 
 
 @dataclass(frozen=True)
@@ -55,7 +64,7 @@ class PictureRequest:
 class Matrix:
     """Every picture wanted, and what is to be done about it."""
 
-    wanted: list[PictureRequest]
+    requests: list[PictureRequest]
     make: list[PictureRequest] = field(default_factory=list)
     reuse: list[PictureRequest] = field(default_factory=list)
     keep: list[PictureRequest] = field(default_factory=list)
@@ -65,8 +74,8 @@ class Matrix:
 
     def counts(self) -> list[tuple[str, int, int]]:
         """(generator, pictures to make, pictures that are there) in the order of the generators."""
-        make = Counter(one.generator.name for one in self.make)
-        total = Counter(one.generator.name for one in self.wanted)
+        make = Counter(request.generator.name for request in self.make)
+        total = Counter(request.generator.name for request in self.requests)
         return [(name, make[name], total[name] - make[name]) for name in total]
 
 
@@ -83,31 +92,32 @@ def request_pictures(
         check_abilities(generator, settings, starts_from_image=starts is not None)
     width, height = settings.width_height or (None, None)
     seeds = range(settings.seed, settings.seed + settings.seeds)
-    found = []
+    requests = []
     for prompt in prompts:
-        start = _start_fields(prompt, starts)
+        if starts is not None and prompt.id not in starts:
+            raise InputError(
+                "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
+            )
+        start = None if starts is None else starts[prompt.id]
         asks = [
-            Ask(prompt=prompt, seed=seed, width=width, height=height, strength=settings.strength, **start)
+            Ask(
+                prompt=prompt,
+                seed=seed,
+                width=width,
+                height=height,
+                strength=settings.strength,
+                image=None if start is None else start.image,
+                layout=None if start is None else start.layout,
+            )
             for seed in seeds
         ]
         digests = [ask_digest(ask) for ask in asks]
         for generator in generators:
-            found += [
+            requests += [
                 PictureRequest(item_id(prompt.id, generator.name, ask.seed), ask, generator, digest)
                 for ask, digest in zip(asks, digests)
             ]
-    return found
-
-
-def _start_fields(prompt: Prompt, starts: Mapping[str, StartPicture] | None) -> dict[str, Any]:
-    """What an ask says of the picture it starts from."""
-    if starts is None:
-        return {}
-    if prompt.id not in starts:
-        raise InputError(
-            "a picture to start from is needed for each prompt", found="none", where=f"prompt {prompt.id!r}"
-        )
-    return {"image": starts[prompt.id].image, "layout": starts[prompt.id].layout}
+    return requests
 
 
 def _check_different(noun: str, names: Sequence[str], where: str) -> None:
@@ -115,8 +125,10 @@ def _check_different(noun: str, names: Sequence[str], where: str) -> None:
         raise InputError(f"at least one {noun} is needed", found="none", where=where)
     again = [name for name, count in Counter(names).items() if count > 1]
     if again:
-        found = f"{again[0]!r} {names.count(again[0])} times"
-        raise BadValue(f"each {noun} may stand once", found=found, where=where, remedy="rename or remove one of them")
+        repeated = f"{again[0]!r} {names.count(again[0])} times"
+        raise BadValue(
+            f"each {noun} may stand once", found=repeated, where=where, remedy="rename or remove one of them"
+        )
 
 
 def check_abilities(generator: Generator, settings: GenerateSettings, *, starts_from_image: bool) -> None:
@@ -139,52 +151,52 @@ def check_abilities(generator: Generator, settings: GenerateSettings, *, starts_
 
 
 def sort_requests(
-    wanted: Sequence[PictureRequest],
-    known: Mapping[str, Generation],
+    requests: Sequence[PictureRequest],
+    generations: Mapping[str, Generation],
     folder: Path,
-    judged: Iterable[str],
+    judged_ids: Iterable[str],
     *,
     retry: bool,
 ) -> Matrix:
     """What is to be made, and what stays as it is."""
-    answered = set(judged)
-    matrix = Matrix(list(wanted))
-    for one in wanted:
-        _sort_request(matrix, one, known.get(one.item), folder, one.item in answered, retry).append(one)
+    answered = set(judged_ids)
+    matrix = Matrix(list(requests))
+    for request in requests:
+        _sort_request(matrix, request, generations.get(request.item), folder, request.item in answered, retry).append(
+            request
+        )
     return matrix
 
 
 def _sort_request(
-    matrix: Matrix, one: PictureRequest, line: Generation | None, folder: Path, judged: bool, retry: bool
+    matrix: Matrix, request: PictureRequest, line: Generation | None, folder: Path, is_judged: bool, retry: bool
 ) -> list[PictureRequest]:
     if line is None:
-        return matrix.keep if judged else matrix.make
-    same = line.ask == one.digest and line.signature == one.signature
+        return matrix.keep if is_judged else matrix.make
+    same = line.ask == request.digest and line.signature == request.signature
     if not line.ok:
         return matrix.make if retry or not same else matrix.leave
-    if not (same or judged):
+    if not (same or is_judged):
         return matrix.make
     if line.is_stored(folder):
         return matrix.reuse if same else matrix.keep
-    again = not judged or (same and one.generator.abilities.seeded)
+    again = not is_judged or (same and request.generator.abilities.seeded)
     return matrix.make if again else matrix.leave
 
 
 def judged_items(study: Study) -> set[str]:
     """Ids of the items that some judgment names."""
-    found: set[str] = set()
+    ids: set[str] = set()
     for kind in JUDGMENTS:
         table = study.table(kind)
         for name in {"a", "b", "item", "items"} & set(table.column_names):
             column = table.column(name).combine_chunks()
             flat = column.flatten() if name == "items" else column
-            found.update(flat.unique().to_pylist())
-    return found
+            ids.update(flat.unique().to_pylist())
+    return ids
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a run to the tables of the study: prompts and items, added to what is there.
-# --------------------------------------------------------------------------------------------------
+# -- prompts and items of the study ------------------------------------------------------------------------------------
 
 
 def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
@@ -194,7 +206,7 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     """
     if is_study(folder):
         with lock_record(folder):  # nobody's run is disturbed by a study that is saved under it
-            return _with_prompts(folder, prompts)
+            return _add_prompts(folder, prompts)
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise BadFile(
             "a new folder, an empty one or a study is needed to write to",
@@ -207,33 +219,33 @@ def start_study(folder: Path, prompts: Sequence[Prompt]) -> Study:
     return study
 
 
-def _with_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
+def _add_prompts(folder: Path, prompts: Sequence[Prompt]) -> Study:
     study = open_study(folder)
     _check_prompts(study, prompts)
-    table = _prompt_table(study, prompts)
+    texts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    for prompt in prompts:
+        category = prompt.category or (texts[prompt.id].category if prompt.id in texts else None)
+        texts[prompt.id] = prompt.model_copy(update={"category": category})
+    table = conform("prompts", table_from_nouns("prompts", texts.values()))
     if table != study.table("prompts"):
         study = replace(study, tables=dict(study.tables) | {"prompts": table})
         save_study(study, folder, overwrite=True)
     return study
 
 
-def _prompt_table(study: Study, prompts: Sequence[Prompt]) -> pa.Table:
-    """The study's prompts, with those of the same id replaced and new ones at the end; a known category stays."""
-    texts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    for prompt in prompts:
-        category = prompt.category or (texts[prompt.id].category if prompt.id in texts else None)
-        texts[prompt.id] = prompt.model_copy(update={"category": category})
-    return conform("prompts", table_from_nouns("prompts", texts.values()))
-
-
 def _check_prompts(study: Study, prompts: Sequence[Prompt]) -> None:
     """A prompt whose items were judged may not become another one under the same id."""
-    held = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    changed = {prompt.id for prompt in prompts if prompt.id in held and not _same_prompt(prompt, held[prompt.id])}
+    by_id = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    plain = [prompt.model_copy(update={"category": None}) for prompt in prompts]
+    changed = {
+        prompt.id
+        for prompt in plain
+        if prompt.id in by_id and prompt != by_id[prompt.id].model_copy(update={"category": None})
+    }
     if not changed:
         return
-    judged = judged_items(study)
-    bound = [item.prompt for item in study.nouns("items") if item.prompt in changed and item.id in judged]
+    judged_ids = judged_items(study)
+    bound = [item.prompt for item in study.nouns("items") if item.prompt in changed and item.id in judged_ids]
     if bound:
         raise BadValue(
             "a prompt whose items were judged must stay as it was",
@@ -243,19 +255,15 @@ def _check_prompts(study: Study, prompts: Sequence[Prompt]) -> None:
         )
 
 
-def _same_prompt(one: Prompt, other: Prompt) -> bool:
-    return one.model_copy(update={"category": None}) == other.model_copy(update={"category": None})
-
-
-def add_to_study(folder: Path, asked: Mapping[str, str], known: Mapping[str, Generation]) -> None:
+def add_to_study(folder: Path, digests: Mapping[str, str], generations: Mapping[str, Generation]) -> None:
     """Save the study with an item for every picture of the record that is there.
 
     The study is read anew: judgments may have come in while the pictures were made. Items stand in the order of
-    `asked` (item id: digest of its ask), after those of earlier runs, so a run that was interrupted and resumed gives
+    `digests` (item id: digest of its ask), after those of earlier runs, so a run that was interrupted and resumed gives
     the same study as one that was not.
     """
     study = open_study(folder)
-    items = _items(folder, study, asked, known)
+    items = _items(folder, study, digests, generations)
     table = conform("items", table_from_nouns("items", items))
     if table == study.table("items"):
         return
@@ -266,45 +274,35 @@ def add_to_study(folder: Path, asked: Mapping[str, str], known: Mapping[str, Gen
     save_study(changed, folder, overwrite=True)
 
 
-def _items(folder: Path, study: Study, asked: Mapping[str, str], known: Mapping[str, Generation]) -> list[Item]:
-    held = {item.id: item for item in study.nouns("items")}
+def _items(folder: Path, study: Study, digests: Mapping[str, str], generations: Mapping[str, Generation]) -> list[Item]:
+    earlier = {item.id: item for item in study.nouns("items")}
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    judged = judged_items(study)
-    found: dict[str, Item] = {}
-    for id in dict.fromkeys([*(id for id in held if id not in asked), *asked, *known]):
-        line, before = known.get(id), held.get(id)
-        if before is not None and (line is None or id in judged):
-            found[id] = before
-        elif line is not None and line.prompt in prompts and _is_current(line, asked, folder):
-            found[id] = _item(line, prompts[line.prompt], before)
-    return list(found.values())
+    judged_ids = judged_items(study)
+    # a picture made for an earlier wording of its prompt is not current
+    current = {
+        id: line
+        for id, line in generations.items()
+        if line.ok and line.image and line.ask == digests.get(id, line.ask) and (folder / line.image).is_file()
+    }
+    items: dict[str, Item] = {}
+    for id in dict.fromkeys([*(id for id in earlier if id not in digests), *digests, *generations]):
+        line, before = current.get(id), earlier.get(id)
+        if before is not None and (id not in generations or id in judged_ids):
+            items[id] = before
+        elif line is not None and line.prompt in prompts:
+            items[id] = Item(
+                id=line.item,
+                prompt=line.prompt,
+                generator=line.generator,
+                image=line.image,
+                category=prompts[line.prompt].category or (before.category if before else None),
+                tier=before.tier if before else None,
+                source=line.source,
+            )
+    return list(items.values())
 
 
-def _is_current(line: Generation, asked: Mapping[str, str], folder: Path) -> bool:
-    """Is the picture there, and was it made for what is asked now? A reworded prompt has no picture at first."""
-    if not line.ok or line.image is None or line.ask != asked.get(line.item, line.ask):
-        return False
-    return (folder / line.image).is_file()
-
-
-def _item(line: Generation, prompt: Prompt, before: Item | None) -> Item:
-    return Item(
-        id=line.item,
-        prompt=line.prompt,
-        generator=line.generator,
-        image=line.image,
-        category=prompt.category or (before.category if before else None),
-        tier=before.tier if before else None,
-        source=line.source,
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# The matrix runner: asks every generator for every prompt, keeps each picture before the next is paid for.
-#
-# Whatever ends a run (the last picture, Ctrl-C, a wrong key, a full disk, kill -9), the folder holds a valid study, and
-# the same call goes on where it stopped.
-# --------------------------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------------------------------
 
 LONGEST_REASON = 1000
 GenerationCallback = Callable[[GenerationProgress], None]
@@ -336,34 +334,34 @@ def generate_items(
     """
     started = time.monotonic()
     home = Path(folder).resolve()
-    wanted = request_pictures(prompts, generators, settings, starts)
+    requests = request_pictures(prompts, generators, settings, starts)
     study = start_study(home, prompts)
     with open_record(home) as record:
-        _check_ids_free(study, wanted, record)
-        matrix = sort_requests(wanted, record.known, home, judged_items(study), retry=settings.retry)
+        _check_ids_free(study, requests, record)
+        matrix = sort_requests(requests, record.known, home, judged_items(study), retry=settings.retry)
         run = _GenerationRun(home, record, matrix, progress or (lambda _: None))
         try:
             for generator in generators:
                 run.ask(generator)
         finally:
-            add_to_study(home, {one.item: one.digest for one in wanted}, record.known)
+            add_to_study(home, {request.item: request.digest for request in requests}, record.known)
         return run.report(generators, folder, time.monotonic() - started)
 
 
-def _check_ids_free(study: Study, wanted: Sequence[PictureRequest], record: GenerationRecord) -> None:
+def _check_ids_free(study: Study, requests: Sequence[PictureRequest], record: GenerationRecord) -> None:
     """Items that came from elsewhere are not replaced by generated ones."""
     ours = {
-        one.item: f"images/{picture_stem(one.ask, one.generator.name)}."
-        for one in wanted
-        if one.item not in record.known
+        request.item: f"images/{picture_stem(request.ask, request.generator.name)}."
+        for request in requests
+        if request.item not in record.known
     }
-    taken = [
+    taken_ids = [
         item.id for item in study.nouns("items") if item.id in ours and not (item.image or "").startswith(ours[item.id])
     ]
-    if taken:
+    if taken_ids:
         raise BadValue(
             "generated items need ids of their own",
-            found=f"{taken[0]!r}, an item that was not generated here",
+            found=f"{taken_ids[0]!r}, an item that was not generated here",
             where=f"study {study.name!r}",
             remedy="rename the prompt or the generator, or choose another study folder",
         )
@@ -386,59 +384,67 @@ class _GenerationRun:
     def __init__(self, folder: Path, record: GenerationRecord, matrix: Matrix, watch: GenerationCallback) -> None:
         self.folder, self.record, self.matrix, self.watch = folder, record, matrix, watch
         there = len(matrix.reuse) + len(matrix.keep)
-        self.so_far = GenerationProgress(len(matrix.wanted), reused=there, failed=len(matrix.leave))
+        self.so_far = GenerationProgress(len(matrix.requests), reused=there, failed=len(matrix.leave))
         self.made: set[str] = set()
         watch(self.so_far)
 
     def ask(self, generator: Generator) -> None:
         """Everything this generator still owes."""
-        todo = [one for one in self.matrix.make if one.generator is generator]
+        todo = [request for request in self.matrix.make if request.generator is generator]
         if not todo:
             return
         before = time.monotonic()
-        for wanted, result in _answers(generator, todo):
-            line = self._kept(wanted, result, time.monotonic() - before)
+        for answered_request, result in _answers(generator, todo):
+            line = self._kept(answered_request, result, time.monotonic() - before)
             self.record.add(line)
             self._count(line)
             before = time.monotonic()
 
-    def _kept(self, wanted: PictureRequest, result: Made | Failed, seconds: float) -> Generation:
+    def _kept(self, request: PictureRequest, result: Made | Failed, seconds: float) -> Generation:
         """The picture on the disk, and the line that says so; or the line that says why there is none."""
-        told: _RequestFields = {
-            "item": wanted.item,
-            "prompt": wanted.ask.prompt.id,
-            "generator": wanted.generator.name,
-            "seed": wanted.ask.seed,
-            "ask": wanted.digest,
-            "signature": wanted.signature,
+        fields: _RequestFields = {
+            "item": request.item,
+            "prompt": request.ask.prompt.id,
+            "generator": request.generator.name,
+            "seed": request.ask.seed,
+            "ask": request.digest,
+            "signature": request.signature,
         }
         if isinstance(result, Made):
             try:
-                return self._stored(wanted, result, told, _seconds_taken(result, seconds))
+                reported = result.facts.get("seconds")
+                seconds_taken = (
+                    round(float(reported), 3)
+                    if isinstance(reported, int | float) and not isinstance(reported, bool)
+                    else round(seconds, 3)
+                )
+                return self._stored(request, result, fields, seconds_taken)
             except BadFile as error:
                 result = Failed(reason=f"{error.needed}; found {error.found}", kind="broken-image")
         if not isinstance(result, Failed):
-            result = Failed(reason=f"{wanted.generator.name} gave {type(result).__name__}, neither Made nor Failed")
+            result = Failed(reason=f"{request.generator.name} gave {type(result).__name__}, neither Made nor Failed")
         reason = shorten(result.reason, LONGEST_REASON)
-        return Generation(**told, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
+        return Generation(**fields, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
 
-    def _stored(self, wanted: PictureRequest, made: Made, told: _RequestFields, seconds: float) -> Generation:
-        data, format, width, height, changed = _check_picture(made, travelled=not wanted.generator.abilities.offline)
-        inside = picture_stem(wanted.ask, wanted.generator.name)
+    def _stored(self, request: PictureRequest, picture: Made, fields: _RequestFields, seconds: float) -> Generation:
+        data, format, width, height, changed = _check_picture(
+            picture, travelled=not request.generator.abilities.offline
+        )
+        inside = picture_stem(request.ask, request.generator.name)
         paths = {"image": f"images/{inside}{ENDINGS[format]}"}
         image = self.folder / paths["image"]
         with written_inside(image):
-            for kind, text, ending in (("layout", made.layout, "json"), ("svg", made.svg, "svg")):
+            for kind, text, ending in (("layout", picture.layout, "json"), ("svg", picture.svg, "svg")):
                 if text is not None:
                     paths[kind] = f"{kind if kind == 'svg' else 'layouts'}/{inside}.{ending}"
                     put_file(self.folder / paths[kind], text.encode())  # if the disk loses it, the item is made again
             with whole_file(image) as file:
                 file.write(data)
-        facts = dict(made.facts)
+        facts = dict(picture.facts)
         source = "photograph" if facts.pop("source", None) == "photograph" else "generated"
         facts |= {"changed": changed} if changed else {}
         return Generation(
-            **told,
+            **fields,
             **paths,
             ok=True,
             seconds=seconds,
@@ -468,9 +474,9 @@ class _GenerationRun:
 
     def report(self, generators: Sequence[Generator], folder: Path | str, seconds: float) -> GenerateReport:
         """What there is after the last answer."""
-        there = {one.item for one in (*self.matrix.reuse, *self.matrix.keep)}
-        done = there | self.made
-        missing = [one.item for one in self.matrix.wanted if one.item not in done]
+        there = {request.item for request in (*self.matrix.reuse, *self.matrix.keep)}
+        completed = there | self.made
+        missing = [request.item for request in self.matrix.requests if request.item not in completed]
         return GenerateReport(
             study=str(folder),
             wanted=self.so_far.wanted,
@@ -485,15 +491,15 @@ class _GenerationRun:
         )
 
     def _part(self, generator: Generator, there: set[str]) -> GeneratorRun:
-        items = {one.item for one in self.matrix.wanted if one.generator is generator}
-        made, reused = len(items & self.made), len(items & there)
+        items = {request.item for request in self.matrix.requests if request.generator is generator}
+        made_count, reused = len(items & self.made), len(items & there)
         return GeneratorRun(
             generator=generator.name,
             signature=str(generator.signature),
             wanted=len(items),
-            made=made,
+            made=made_count,
             reused=reused,
-            failed=len(items) - made - reused,
+            failed=len(items) - made_count - reused,
         )
 
     def _notes(self, generators: Sequence[Generator]) -> Iterator[str]:
@@ -514,7 +520,7 @@ class _GenerationRun:
 def _answers(generator: Generator, todo: Sequence[PictureRequest]) -> Iterator[tuple[PictureRequest, Made | Failed]]:
     """Exactly one answer for each ask, also from a generator that forgets one or answers twice."""
     owed = dict(enumerate(todo))
-    results = generator.make([one.ask for one in todo])
+    results = generator.make([request.ask for request in todo])
     try:
         for index, result in results:
             if index in owed:
@@ -522,25 +528,19 @@ def _answers(generator: Generator, todo: Sequence[PictureRequest]) -> Iterator[t
     finally:
         if isinstance(results, Stoppable):  # an interrupted run lets go of its processes and connections at once
             results.close()
-    for one in owed.values():
-        yield one, Failed(reason=f"{generator.name} gave no answer", kind="missing")
+    for request in owed.values():
+        yield request, Failed(reason=f"{generator.name} gave no answer", kind="missing")
 
 
-def _check_picture(made: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
+def _check_picture(result: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
     """Bytes to store, format, width, height, and what was changed; BadFile when it is no whole picture.
 
     A picture that came over a network is decoded whole. One that was encoded on this machine a moment ago is taken by
     its header: decoding would take as long as drawing it did.
     """
-    header = open_header(made.image)
+    header = open_header(result.image)
     if not travelled and header.format != "GIF":
-        return made.image, header.format, header.width, header.height, ""
-    picture = read_picture(made.image)
+        return result.image, header.format, header.width, header.height, ""
+    picture = read_picture(result.image)
     data, format = picture.plain()
     return data, format, picture.width, picture.height, "; ".join(picture.notes)
-
-
-def _seconds_taken(made: Made, waited: float) -> float:
-    """The generator's own time where it tells it: many may be at work at once."""
-    told = made.facts.get("seconds")
-    return round(float(told), 3) if isinstance(told, int | float) and not isinstance(told, bool) else round(waited, 3)

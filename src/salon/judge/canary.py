@@ -21,9 +21,8 @@ from salon.errors import BadFile
 from salon.judge.chat_protocol import verdict_place
 from salon.judge.openai_chat import OpenAIChat
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply
-from salon.store.atomic_files import whole_file
-from salon.store.folder import written_inside
-from salon.study.nouns import Noun
+from salon.store import whole_file, written_inside
+from salon.study import Noun
 
 CANARIES = 8
 _SECOND_SAMPLE = 10_000_000
@@ -63,39 +62,44 @@ class CanaryDrift:
 
     def warnings(self) -> list[str]:
         """What a user should know before trusting answers of different days."""
-        said = []
+        warnings = []
         if self.moved:
-            said.append(
+            warnings.append(
                 f"{self.moved} of {self.compared} canaries answer differently than on {self.since}: "
                 "the model may have changed, and answers of different days may not belong together"
             )
         if self.models_then and self.models_now and self.models_then != self.models_now:
             then, now = ", ".join(self.models_then), ", ".join(self.models_now)
-            said.append(f"the server names its model {now}; on {self.since} it was {then}")
+            warnings.append(f"the server names its model {now}; on {self.since} it was {then}")
         unpinned = [name for name in self.models_now if name != self.asked_for]
         if unpinned:
-            said.append(f"{self.asked_for} was asked for and {unpinned[0]} answers: name that one to hold on to it")
-        return said
+            warnings.append(f"{self.asked_for} was asked for and {unpinned[0]} answers: name that one to hold on to it")
+        return warnings
 
 
 def choose_canaries(conversations: Iterable[Conversation], count: int = CANARIES) -> list[Conversation]:
     """`count` of them, spread evenly and almost the same when questions are added."""
-    return heapq.nsmallest(count, conversations, key=_rank)
+
+    def rank(conversation: Conversation) -> bytes:
+        parts = [part if isinstance(part, str) else part.item for part in conversation.parts]
+        return hashlib.sha256(json.dumps([conversation.sample, *parts]).encode()).digest()
+
+    return heapq.nsmallest(count, conversations, key=rank)
 
 
 def watch_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], path: Path, *, day: date) -> CanaryDrift:
     """Ask the canaries for `day`, write their answers to `path`, and compare them with the first day's."""
     before = read_canary_answers(path)
     firsts = _first_answers(before)
-    fresh = [asked for asked in canaries if vlm.key(asked) not in firsts]
+    fresh = [canary for canary in canaries if vlm.key(canary) not in firsts]
     today = _ask_canaries(vlm, canaries, day, again=False) + _ask_canaries(vlm, fresh, day, again=True)
     with written_inside(path):
         before = read_canary_answers(path)  # again: another run may have written meanwhile
-        known = {(song.day, song.question, song.again) for song in before}
-        songs = before + [song for song in today if (song.day, song.question, song.again) not in known]
+        recorded = {(answer.day, answer.question, answer.again) for answer in before}
+        answers = before + [answer for answer in today if (answer.day, answer.question, answer.again) not in recorded]
         with whole_file(path) as file:
-            file.writelines(json.dumps(song.record(), ensure_ascii=False).encode() + b"\n" for song in songs)
-    return _drift(vlm.endpoint.model, [song for song in today if not song.again], songs)
+            file.writelines(json.dumps(answer.record(), ensure_ascii=False).encode() + b"\n" for answer in answers)
+    return _drift(vlm.endpoint.model, [answer for answer in today if not answer.again], answers)
 
 
 def read_canary_answers(path: Path) -> list[CanaryAnswer]:
@@ -117,61 +121,58 @@ def read_canary_answers(path: Path) -> list[CanaryAnswer]:
 def _ask_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, *, again: bool) -> list[CanaryAnswer]:
     number = day.toordinal() + (_SECOND_SAMPLE if again else 0)
     dated = [
-        asked.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=asked.decoding.max_tokens)})
-        for asked in canaries
+        canary.model_copy(update={"sample": number, "decoding": Decoding(max_tokens=canary.decoding.max_tokens)})
+        for canary in canaries
     ]
-    songs = []
+    answers = []
     for index, reply in vlm.reply(dated):
-        asked = canaries[index]
+        canary = canaries[index]
         model = reply.model if isinstance(reply, Reply) else None
-        answer = _answer(reply, asked.options)
-        songs.append(
-            CanaryAnswer(day=day.isoformat(), question=vlm.key(asked), again=again, answer=answer, model=model)
+        words = _answer_words(reply, canary.options)
+        answers.append(
+            CanaryAnswer(day=day.isoformat(), question=vlm.key(canary), again=again, answer=words, model=model)
         )
-    return sorted(songs, key=lambda song: song.question)
+    return sorted(answers, key=lambda answer: answer.question)
 
 
-def _drift(asked_for: str, today: list[CanaryAnswer], songs: list[CanaryAnswer]) -> CanaryDrift:
-    firsts = _first_answers(songs)
-    seconds = {song.question: song.answer for song in songs if song.again}
-    unsteady = {question for question, song in firsts.items() if seconds.get(question, song.answer) != song.answer}
-    pairs = [(firsts[song.question], song) for song in today if song.question not in unsteady]
-    met = [firsts[song.question] for song in today]
+def _drift(asked_for: str, today: list[CanaryAnswer], answers: list[CanaryAnswer]) -> CanaryDrift:
+    firsts = _first_answers(answers)
+    seconds = {answer.question: answer.answer for answer in answers if answer.again}
+    unsteady = {
+        question for question, answer in firsts.items() if seconds.get(question, answer.answer) != answer.answer
+    }
+    pairs = [(firsts[answer.question], answer) for answer in today if answer.question not in unsteady]
+    met = [firsts[answer.question] for answer in today]
     return CanaryDrift(
         day=today[0].day if today else "",
-        since=min((song.day for song in met), default=""),
+        since=min((answer.day for answer in met), default=""),
         compared=len(pairs),
         moved=sum(then.answer != now.answer for then, now in pairs),
-        unsteady=sum(song.question in unsteady for song in today),
+        unsteady=sum(answer.question in unsteady for answer in today),
         asked_for=asked_for,
         models_then=_names(met),
         models_now=_names(today),
     )
 
 
-def _first_answers(songs: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
+def _first_answers(answers: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
     """The first answer of each canary."""
-    found: dict[str, CanaryAnswer] = {}
-    for song in songs:
-        if not song.again:
-            found.setdefault(song.question, song)
-    return found
+    firsts: dict[str, CanaryAnswer] = {}
+    for answer in answers:
+        if not answer.again:
+            firsts.setdefault(answer.question, answer)
+    return firsts
 
 
-def _answer(reply: Reply | NoReply, options: Sequence[str]) -> str:
+def _answer_words(reply: Reply | NoReply, options: Sequence[str]) -> str:
     if isinstance(reply, NoReply):
         return f"no reply: {reply.kind}"
     text = reply.text.encode("utf-8", "replace")
     place = verdict_place(text, options)
     if place is None:
         return reply.text
-    return max((one for one in options if text.startswith(one.encode(), place)), key=len)
+    return max((option for option in options if text.startswith(option.encode(), place)), key=len)
 
 
-def _names(songs: Iterable[CanaryAnswer]) -> tuple[str, ...]:
-    return tuple(sorted({song.model for song in songs if song.model}))
-
-
-def _rank(asked: Conversation) -> bytes:
-    parts = [part if isinstance(part, str) else part.item for part in asked.parts]
-    return hashlib.sha256(json.dumps([asked.sample, *parts]).encode()).digest()
+def _names(answers: Iterable[CanaryAnswer]) -> tuple[str, ...]:
+    return tuple(sorted({answer.model for answer in answers if answer.model}))

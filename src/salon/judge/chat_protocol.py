@@ -1,10 +1,4 @@
-"""How likely a VLM found each option at the place of its answer where it chose one.
-
-The place is where the reply names its verdict: the last option that stands as a whole JSON string (`"A"`), else the
-last one that stands as a word of its own. Given everything said before it, the chance of an option there is that of all
-tokens that begin this option and no other. It is known only where the reply names an option; nothing is made up for a
-reply that does not.
-"""
+"""The chat protocol of OpenAI-style servers: requests, their keys, pictures, and how replies are read."""
 
 from __future__ import annotations
 
@@ -23,19 +17,21 @@ from urllib.parse import quote
 
 from pydantic import Field, model_validator
 
-from salon.calls.call import Call, CallAnswer, Refusal, read_json
-from salon.calls.service import CallOrder, check_url
+from salon.calls import Call, CallAnswer, CallOrder, Refusal, check_url, read_json
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight
-from salon.store.pictures import MEDIA_TYPES, Picture, fit_within, read_bytes, read_picture
-from salon.study.nouns import Noun
+from salon.store import MEDIA_TYPES, Picture, fit_within, read_bytes, read_picture
+from salon.study import Noun
 
 
 def verdict_place(text: bytes, options: Sequence[str]) -> int | None:
-    """Where in `text`, in bytes, the verdict begins; None when no option is in it."""
+    """Where in `text`, in bytes, the verdict begins; None when no option is in it.
+
+    The last option that stands as a whole JSON string (`"A"`), else the last one that stands as a word of its own.
+    """
     for pattern in _patterns(tuple(options)):
-        found = list(pattern.finditer(text))
-        if found:
-            return found[-1].start(1)
+        matches = list(pattern.finditer(text))
+        if matches:
+            return matches[-1].start(1)
     return None
 
 
@@ -54,6 +50,7 @@ def option_chances(
 ) -> dict[str, float] | None:
     """Log-probability of each option at the verdict's place, from the texts of the reply's tokens.
 
+    Given everything said before it, the chance of an option is that of all tokens that begin it and no other option.
     `likely` gives the log-probabilities of the tokens that might have stood at a place, as far as they are known; an
     option that none of them begins is left out.
     """
@@ -63,32 +60,27 @@ def option_chances(
     start = 0
     for number, text in enumerate(tokens):
         if start + len(text) > place:
-            return _chances_at(likely(number), text[: place - start], options) or None
+            by_option: dict[str, list[float]] = {}
+            for token, chance in likely(number).items():
+                option = option_begun(token, text[: place - start], options)
+                if option is not None:
+                    by_option.setdefault(option, []).append(chance)
+            return {option: _log_sum(by_option[option]) for option in options if option in by_option} or None
         start += len(text)
     return None
 
 
 def option_begun(text: bytes, before: bytes, options: Sequence[str]) -> str | None:
     """The one option that a token begins, after `before` (a space, a quotation mark) which shares the token with it."""
-    fits = [option for option in options if _begins(text, before, option.encode())]
-    return fits[0] if len(fits) == 1 else None
-
-
-def _chances_at(likely: Mapping[bytes, float], before: bytes, options: Sequence[str]) -> dict[str, float]:
-    found: dict[str, list[float]] = {}
-    for text, chance in likely.items():
-        option = option_begun(text, before, options)
-        if option is not None:
-            found.setdefault(option, []).append(chance)
-    return {option: _log_sum(found[option]) for option in options if option in found}
-
-
-def _begins(text: bytes, before: bytes, option: bytes) -> bool:
-    """Whether the token is the option's first: all of it, a part of it, or it with a quotation mark behind."""
     if len(text) <= len(before) or not text.startswith(before):
-        return False
+        return None
     rest = text[len(before) :]
-    return option.startswith(rest) or (rest.startswith(option) and not rest[len(option) :].strip(b'" \t\r\n},.'))
+    fits = []
+    for option in options:  # all of it, a part of it, or it with a quotation mark behind
+        word = option.encode()
+        if word.startswith(rest) or (rest.startswith(word) and not rest[len(word) :].strip(b'" \t\r\n},.')):
+            fits.append(option)
+    return fits[0] if len(fits) == 1 else None
 
 
 def _log_sum(values: Sequence[float]) -> float:
@@ -96,20 +88,7 @@ def _log_sum(values: Sequence[float]) -> float:
     return top if math.isinf(top) else top + math.log(sum(math.exp(value - top) for value in values))
 
 
-# --------------------------------------------------------------------------------------------------
-# What an endpoint understands: how it is told the shape of an answer, its length, and how to choose words.
-#
-# Servers that speak one protocol differ in the fields they take. The fullest request is tried first; a 400 that names a
-# field makes the next requests do without it (an error costs nothing), and what was learnt is remembered:
-#
-#     response_format   a JSON schema, then any JSON object, then nothing
-#     logprobs          of the 20 likeliest tokens, then of 5, then none
-#     max_tokens        under its old name, then as max_completion_tokens
-#     temperature       as set, then left to the server, which is noted: its answers are then not greedy
-#     seed              as set, one further for each sample; then left out
-#
-# The answer is kept under the key of the question, not of the request, so learning never buys anything twice.
-# --------------------------------------------------------------------------------------------------
+# -- what an endpoint understands --------------------------------------------------------------------------------------
 
 Structured = Literal["auto", "schema", "json", "none"]
 _TURNED_DOWN = {400, 415, 422, 501}
@@ -124,7 +103,19 @@ _SEED = re.compile(r"\bseed\b", re.I)
 
 
 class Dialect(Noun):
-    """The fields an endpoint is believed to take."""
+    """The fields an endpoint is believed to take.
+
+    Servers of one protocol differ in the fields they take. The fullest request is tried first. A 400 that names a field
+    makes the next requests do without it (an error costs nothing), and what was learnt is remembered:
+
+        response_format   a JSON schema, then any JSON object, then nothing
+        logprobs          of the 20 likeliest tokens, then of 5, then none
+        max_tokens        under its old name, then as max_completion_tokens
+        temperature       as set, then left to the server, which is noted: its answers are then not greedy
+        seed              as set, one further for each sample; then left out
+
+    Answers are kept under the key of the question, not of the request, so learning never buys anything twice.
+    """
 
     structured: Literal["schema", "json", "none"] = "schema"
     firm: bool = False
@@ -143,16 +134,16 @@ class Dialect(Noun):
     def fields(self, conversation: Conversation) -> dict[str, Any]:
         """The fields of a request, beside its model and messages."""
         decoding = conversation.decoding
-        told: dict[str, Any] = {self.limit: decoding.max_tokens}
+        fields: dict[str, Any] = {self.limit: decoding.max_tokens}
         if self.temperature:
-            told["temperature"] = decoding.temperature
+            fields["temperature"] = decoding.temperature
         if self.seed and decoding.seed is not None:
-            told["seed"] = (decoding.seed + conversation.sample) % 2**31
+            fields["seed"] = (decoding.seed + conversation.sample) % 2**31
         if self.logprobs and conversation.options:
-            told |= {"logprobs": True, "top_logprobs": self.logprobs}
+            fields |= {"logprobs": True, "top_logprobs": self.logprobs}
         if conversation.shape is not None and self.structured != "none":
-            told["response_format"] = self._shape(conversation.shape)
-        return told
+            fields["response_format"] = self._shape(conversation.shape)
+        return fields
 
     def _shape(self, shape: dict[str, Any]) -> dict[str, Any]:
         if self.structured == "json":
@@ -181,17 +172,17 @@ class Dialect(Noun):
 
     def notes(self) -> list[str]:
         """What a report should say: where this differs from what was wanted."""
-        said = []
+        notes = []
         if not self.firm and self.structured != "schema":
             how = {"json": "any JSON object", "none": "free text"}[self.structured]
-            said.append(f"the endpoint takes no JSON schema: answers were asked for as {how}")
+            notes.append(f"the endpoint takes no JSON schema: answers were asked for as {how}")
         if not self.logprobs:
-            said.append("the endpoint gives no log-probabilities")
+            notes.append("the endpoint gives no log-probabilities")
         if not self.temperature:
-            said.append("the endpoint takes no temperature: answers are sampled as it pleases, not greedy")
+            notes.append("the endpoint takes no temperature: answers are sampled as it pleases, not greedy")
         if not self.seed:
-            said.append("the endpoint takes no seed")
-        return said
+            notes.append("the endpoint takes no seed")
+        return notes
 
 
 def is_too_long(refusal: Refusal) -> bool:
@@ -199,14 +190,7 @@ def is_too_long(refusal: Refusal) -> bool:
     return refusal.kind == "rejected" and bool(_TOO_LONG.search(f"{refusal.code} {refusal.reason}"))
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures as a VLM gets them: within a stated budget of pixels, as bytes that are the same every time.
-#
-# A picture that is small enough, upright and a PNG or JPEG goes as the bytes of its file. Any other is decoded, made
-# smaller with a Lanczos filter and written in the format that is set. What identifies it is the hash of its file
-# together
-# with these settings: known before anything is decoded, and the same under every version of the libraries.
-# --------------------------------------------------------------------------------------------------
+# -- pictures ----------------------------------------------------------------------------------------------------------
 
 _PICTURES_READY = 64
 """Pictures kept ready to be sent: those of one prompt meet again and again."""
@@ -238,7 +222,12 @@ class PictureSettings(Noun):
 
 
 class PictureEncoder:
-    """Reads, measures and writes pictures under one set of settings, each as seldom as can be."""
+    """Encodes pictures within a budget of pixels, as bytes that are the same every time.
+
+    A picture that is small enough, upright and a PNG or JPEG goes as the bytes of its file. Any other is decoded, made
+    smaller with a Lanczos filter and written in the format that is set. Its identity is the hash of its file with these
+    settings: known before anything is decoded, and the same under every version of the libraries.
+    """
 
     def __init__(self, settings: PictureSettings) -> None:
         self.settings = settings
@@ -251,8 +240,8 @@ class PictureEncoder:
 
     def part(self, sight: Sight) -> dict[str, object]:
         """The picture as a part of a message; BadFile when it is broken."""
-        told = {"url": self._url(sight)} | ({"detail": self.settings.detail} if self.settings.detail else {})
-        return {"type": "image_url", "image_url": told}
+        image_url = {"url": self._url(sight)} | ({"detail": self.settings.detail} if self.settings.detail else {})
+        return {"type": "image_url", "image_url": image_url}
 
     def _url(self, sight: Sight) -> str:
         if self.settings.address is None:
@@ -287,15 +276,7 @@ def _digest(path: Path) -> str:
     return hashlib.sha256(read_bytes(path)).hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# A conversation as a call of the chat protocol, and the key of the question in it.
-#
-# The key covers what is asked: address, model, texts, pictures (by the hash of their file and how they are sent), how
-# words are chosen, the shape of the answer and the number of the sample. It does not cover how a server is told all
-# that
-# (`structured`), nor the bytes of pictures that were made smaller. So it is known before any picture is decoded, and an
-# answer is found again whatever fields the server takes, and under every version of the libraries.
-# --------------------------------------------------------------------------------------------------
+# -- requests and their keys -------------------------------------------------------------------------------------------
 
 KEY_VERSION = 1
 """Written into every key: a change of what a key covers never matches older answers by accident."""
@@ -332,52 +313,55 @@ class Endpoint:
     def _pictures(self) -> PictureEncoder:
         return PictureEncoder(self.pictures)
 
-    def key(self, asked: Conversation) -> str:
-        """SHA-256 over the question; BadFile where one of its pictures is missing."""
-        parts = [part if isinstance(part, str) else self._pictures.identity(part) for part in asked.parts]
+    def key(self, conversation: Conversation) -> str:
+        """SHA-256 over the question; BadFile where one of its pictures is missing.
+
+        It covers what is asked: address, model, texts, pictures (hash of the file and how they are sent), decoding, the
+        shape of the answer and the number of the sample. It does not cover how a server is told all that (`Dialect`),
+        nor the bytes of pictures that were made smaller. So an answer is found again whatever fields the server takes.
+        """
+        parts = [part if isinstance(part, str) else self._pictures.identity(part) for part in conversation.parts]
         covered = {
             "form": KEY_VERSION,
             "url": self.url,
             "model": self.model,
             "fields": dict(self.fields),
-            "system": asked.system,
+            "system": conversation.system,
             "parts": parts,
-            "decoding": asked.decoding.record(),
-            "chances": bool(asked.options),
+            "decoding": conversation.decoding.record(),
+            "chances": bool(conversation.options),
             "structured": self.structured,
-            "shape": asked.shape,
-            "sample": asked.sample,
+            "shape": conversation.shape,
+            "sample": conversation.sample,
         }
         text = json.dumps(covered, ensure_ascii=False, separators=(",", ":"), sort_keys=False)
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
 
-    def messages(self, asked: Conversation) -> list[dict[str, Any]]:
+    def messages(self, conversation: Conversation) -> list[dict[str, Any]]:
         """The conversation with its pictures, decoded and written; BadFile when one is broken."""
         parts = [
             {"type": "text", "text": part} if isinstance(part, str) else self._pictures.part(part)
-            for part in asked.parts
+            for part in conversation.parts
         ]
-        system = [] if asked.system is None else [{"role": "system", "content": asked.system}]
+        system = [] if conversation.system is None else [{"role": "system", "content": conversation.system}]
         return [*system, {"role": "user", "content": parts}]
 
-    def body(self, asked: Conversation, messages: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
+    def body(self, conversation: Conversation, messages: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
         """The request as it is sent."""
-        return {"model": self.model, "messages": messages, **dialect.fields(asked), **self.fields}
+        return {"model": self.model, "messages": messages, **dialect.fields(conversation), **self.fields}
 
-    def order(self, asked: Conversation) -> CallOrder:
+    def order(self, conversation: Conversation) -> CallOrder:
         """What the question may use at most, for the price list: no token is shorter than a byte."""
-        texts = [part for part in (asked.system, *asked.parts) if isinstance(part, str)]
+        texts = [part for part in (conversation.system, *conversation.parts) if isinstance(part, str)]
         return CallOrder(
             model=self.model,
-            input_images=len(asked.sights),
+            input_images=len(conversation.sights),
             input_tokens=sum(len(text.encode("utf-8", "surrogatepass")) for text in texts),
-            output_tokens=asked.decoding.max_tokens,
+            output_tokens=conversation.decoding.max_tokens,
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# From an answer of the chat protocol to a reply: its text, what stopped it, the options' chances, tokens, cost.
-# --------------------------------------------------------------------------------------------------
+# -- replies -----------------------------------------------------------------------------------------------------------
 
 FROM_BATCH = "x-batch-id"
 """Header of answers that came in a batch file: the time they took is not known."""
@@ -386,7 +370,6 @@ LONGEST_REPLY = 1_000_000
 _CONTENT_FILTER = re.compile(
     r"content[ _-]?(filter|policy|management)|moderation|safety (system|policy)|responsible ?ai", re.I
 )
-_REFUSAL_KINDS = {"timeout": "timeout"}
 _PICTURE = re.compile(
     r"(?=.*\bimage)(invalid|corrupt|cannot|could not|unable|failed|unsupported|decode|download)", re.I
 )
@@ -404,7 +387,7 @@ def why_unusable(answer: CallAnswer) -> str | None:
     return f"the answer has more than {LONGEST_REPLY:,} characters" if len(_text(content)) > LONGEST_REPLY else None
 
 
-def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
+def read_reply(answer: CallAnswer, conversation: Conversation) -> Reply | NoReply:
     """What the VLM said; or that it was kept from saying it."""
     data = _content(answer.body)
     choice = data["choices"][0]
@@ -415,7 +398,7 @@ def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
     return Reply(
         text=_text(message.get("content")),
         cut=ended == "length",
-        chances=_chances(choice.get("logprobs"), asked.options),
+        chances=_chances(choice.get("logprobs"), conversation.options),
         model=data["model"][:200] if isinstance(data.get("model"), str) else None,
         tokens_in=answer.tokens_in,
         tokens_out=answer.tokens_out,
@@ -426,7 +409,7 @@ def read_reply(answer: CallAnswer, asked: Conversation) -> Reply | NoReply:
     )
 
 
-def is_cut_off(reply: Reply | NoReply, asked: Conversation) -> bool:
+def is_cut_off(reply: Reply | NoReply, conversation: Conversation) -> bool:
     """Whether the token limit ended a reply before its answer: it is no answer, and worth asking with more tokens.
 
     A reply with the options' chances is whole: the first word is all that is wanted. So is one that was asked for an
@@ -434,7 +417,7 @@ def is_cut_off(reply: Reply | NoReply, asked: Conversation) -> bool:
     """
     if not isinstance(reply, Reply) or not reply.cut or reply.chances is not None:
         return False
-    return not ((asked.shape is not None or asked.options) and _has_object(reply.text))
+    return not ((conversation.shape is not None or conversation.options) and _has_object(reply.text))
 
 
 def with_cost_of(reply: Reply | NoReply, cut_off: Sequence[CallAnswer]) -> Reply | NoReply:
@@ -442,9 +425,9 @@ def with_cost_of(reply: Reply | NoReply, cut_off: Sequence[CallAnswer]) -> Reply
     if not isinstance(reply, Reply) or not cut_off:
         return reply
     fields = ("tokens_in", "tokens_out", "cost")
-    told = {name: [getattr(one, name) for one in (reply, *cut_off)] for name in fields}
-    known = {name: [value for value in values if value is not None] for name, values in told.items()}
-    return reply.model_copy(update={name: sum(values) if values else None for name, values in known.items()})
+    counts = {name: [getattr(source, name) for source in (reply, *cut_off)] for name in fields}
+    numbers = {name: [value for value in values if value is not None] for name, values in counts.items()}
+    return reply.model_copy(update={name: sum(values) if values else None for name, values in numbers.items()})
 
 
 def _has_object(text: str) -> bool:
@@ -467,18 +450,15 @@ def _content(body: bytes) -> Any:
 def no_reply(refusal: Refusal) -> NoReply:
     """A refusal of the server as the fate of a question."""
     tries = f" (after {refusal.attempts} attempts)" if refusal.attempts > 1 else ""
-    return NoReply(kind=_kind(refusal), reason=refusal.reason + tries)
-
-
-def _kind(refusal: Refusal) -> str:
-    if refusal.kind != "rejected":
-        return _REFUSAL_KINDS.get(refusal.kind, "error")
-    if is_too_long(refusal):
-        return "too-long"
     words = f"{refusal.code} {refusal.reason}"
-    if _CONTENT_FILTER.search(words):
-        return "refused"
-    return "broken-image" if _PICTURE.search(words) else "error"
+    kind = "timeout" if refusal.kind == "timeout" else "error"
+    if is_too_long(refusal):
+        kind = "too-long"
+    elif refusal.kind == "rejected" and _CONTENT_FILTER.search(words):
+        kind = "refused"
+    elif refusal.kind == "rejected" and _PICTURE.search(words):
+        kind = "broken-image"
+    return NoReply(kind=kind, reason=refusal.reason + tries)
 
 
 def _text(content: Any) -> str:
@@ -495,18 +475,18 @@ def _chances(logprobs: Any, options: tuple[str, ...]) -> dict[str, float] | None
         return None
     try:
         entries = logprobs["content"]
-        return option_chances([_bytes(entry) for entry in entries], lambda place: _likely(entries[place]), options)
+
+        def likely(place: int) -> dict[bytes, float]:
+            listed = [*(entries[place].get("top_logprobs") or []), entries[place]]
+            chances = {_bytes(token): float(token["logprob"]) for token in listed}
+            return {text: value for text, value in chances.items() if math.isfinite(value)}
+
+        return option_chances([_bytes(entry) for entry in entries], likely, options)
     except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
         return None
 
 
-def _likely(entry: Any) -> dict[bytes, float]:
-    listed = [*(entry.get("top_logprobs") or []), entry]
-    likely = {_bytes(one): float(one["logprob"]) for one in listed}
-    return {text: value for text, value in likely.items() if math.isfinite(value)}
-
-
 def _bytes(entry: Any) -> bytes:
     """The bytes of a token, which may be a part of a character; servers that do not tell them tell its text."""
-    told = entry.get("bytes")
-    return bytes(told) if isinstance(told, list) and told else str(entry["token"]).encode("utf-8", "replace")
+    codes = entry.get("bytes")
+    return bytes(codes) if isinstance(codes, list) and codes else str(entry["token"]).encode("utf-8", "replace")

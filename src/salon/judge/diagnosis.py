@@ -21,8 +21,7 @@ from typing import Any
 
 from salon.judge.verdicts import ParsedAnswer, UnparsedAnswer, read_object
 from salon.judge.vlm import Conversation, Decoding, Sight
-from salon.study.answers import Diagnosis, Remark
-from salon.study.nouns import PARTS, Prompt
+from salon.study import PARTS, Diagnosis, Prompt, Remark
 
 DIAGNOSIS_TOKENS = 2048
 LONGEST_PROMPT = 8_000
@@ -52,8 +51,12 @@ def diagnosis_question(
     original: Prompt, item: str, picture: Path, *, drawn: Prompt | None = None, max_tokens: int = DIAGNOSIS_TOKENS
 ) -> Conversation:
     """The question about one picture; `drawn` is the prompt it was drawn from, where the VLM may see that too."""
-    asked = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
+    example = _WHOLE if original.text is not None else dict.fromkeys(_parts(original), _PART)
     between = () if drawn is None else (DRAWN, prompt_json(drawn))
+    text = {"type": "string"}
+    prompt: dict[str, Any] = text if original.text is not None else _object(dict.fromkeys(_parts(original), text))
+    remark = _object({"about": text, "finding": text})
+    shape = _object({"diagnosis": {"type": "array", "items": remark}, "prompt": prompt})
     return Conversation(
         parts=(
             BEFORE,
@@ -61,9 +64,9 @@ def diagnosis_question(
             *between,
             SEEN,
             Sight(item=item, path=picture),
-            AFTER + json.dumps(asked) + "}",
+            AFTER + json.dumps(example) + "}",
         ),
-        shape=_shape(original),
+        shape=shape,
         decoding=Decoding(max_tokens=max_tokens),
     )
 
@@ -78,22 +81,15 @@ def prompt_json(prompt: Prompt) -> str:
     return json.dumps(prompt.text if prompt.text is not None else _parts(prompt), ensure_ascii=False)
 
 
-def prompts_in_question(asked: Conversation, id: str = "shown") -> list[Prompt]:
+def prompts_in_question(conversation: Conversation, id: str = "shown") -> list[Prompt]:
     """The prompts in a question: the original, then the one drawn from where it is shown. For those who measure."""
-    texts = [part for part in asked.parts if isinstance(part, str)]
-    found = [json.loads(text) for before, text in pairwise(texts) if before in (BEFORE, DRAWN)]
-    return [Prompt(id=id, text=one) if isinstance(one, str) else Prompt(id=id, **one) for one in found]
+    texts = [part for part in conversation.parts if isinstance(part, str)]
+    records = [json.loads(text) for before, text in pairwise(texts) if before in (BEFORE, DRAWN)]
+    return [Prompt(id=id, text=record) if isinstance(record, str) else Prompt(id=id, **record) for record in records]
 
 
 def _parts(prompt: Prompt) -> dict[str, str]:
     return {part: value for part in PARTS if (value := getattr(prompt, part)) is not None}
-
-
-def _shape(original: Prompt) -> dict[str, Any]:
-    text = {"type": "string"}
-    prompt: dict[str, Any] = text if original.text is not None else _object(dict.fromkeys(_parts(original), text))
-    remark = _object({"about": text, "finding": text})
-    return _object({"diagnosis": {"type": "array", "items": remark}, "prompt": prompt})
 
 
 def _object(properties: dict[str, Any]) -> dict[str, Any]:
@@ -105,19 +101,21 @@ def _object(properties: dict[str, Any]) -> dict[str, Any]:
 
 def read_diagnosis(text: str, original: Prompt, *, cut: bool = False) -> Diagnosis | UnparsedAnswer:
     """What a reply says, or why it is no answer. `cut` says that the token limit ended it."""
-    found = read_object(text, ("diagnosis", "prompt"), lambda value: _read(value, original), cut=cut)
-    return found if isinstance(found, UnparsedAnswer) else found.value
+
+    def read(value: dict[str, Any]) -> ParsedAnswer | UnparsedAnswer:
+        prompt = _read_prompt(value.get("prompt"), original)
+        if isinstance(prompt, UnparsedAnswer):
+            return prompt
+        remarks = _read_remarks(value.get("diagnosis"))
+        if isinstance(remarks, UnparsedAnswer):
+            return remarks
+        return ParsedAnswer(Diagnosis(remarks=remarks, prompt=prompt))
+
+    answer = read_object(text, ("diagnosis", "prompt"), read, cut=cut)
+    return answer if isinstance(answer, UnparsedAnswer) else answer.value
 
 
-def _read(value: dict[str, Any], original: Prompt) -> ParsedAnswer | UnparsedAnswer:
-    prompt = _prompt(value.get("prompt"), original)
-    if isinstance(prompt, UnparsedAnswer):
-        return prompt
-    remarks = _remarks(value.get("diagnosis"))
-    return remarks if isinstance(remarks, UnparsedAnswer) else ParsedAnswer(Diagnosis(remarks=remarks, prompt=prompt))
-
-
-def _prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
+def _read_prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
     if value is None:
         return UnparsedAnswer("no prompt")
     texts = {"text": value} if isinstance(value, str) else value
@@ -137,27 +135,18 @@ def _prompt(value: Any, original: Prompt) -> Prompt | UnparsedAnswer:
     return Prompt(id=original.id, category=original.category, **{name: text.strip() for name, text in texts.items()})
 
 
-def _remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
+def _read_remarks(value: Any) -> tuple[Remark, ...] | UnparsedAnswer:
     if value is None:
         return UnparsedAnswer("no diagnosis")
     pairs = list(value.items()) if isinstance(value, dict) else value
     if not isinstance(pairs, list) or len(pairs) > MOST_REMARKS:
         return UnparsedAnswer("diagnosis is no list of remarks")
-    found = [_remark(pair) for pair in pairs]
-    if any(one is None for one in found):
-        return UnparsedAnswer("diagnosis is no list of remarks")
-    return tuple(one for one in found if one is not None and one.finding)
-
-
-def _remark(pair: Any) -> Remark | None:
-    about, finding = (pair.get("about"), pair.get("finding")) if isinstance(pair, dict) else _pair(pair)
-    if not (isinstance(about, str) and isinstance(finding, str) and about.strip()):
-        return None
-    if len(about) + len(finding) > LONGEST_REMARK or _BAD.search(about + finding):
-        return None
-    return Remark(about=about.strip(), finding=finding.strip())
-
-
-def _pair(value: Any) -> tuple[Any, Any]:
-    """Name and text of an entry of an object; two times None for anything else."""
-    return value if isinstance(value, tuple) else (None, None)
+    remarks = []
+    for pair in pairs:
+        entry = (pair.get("about"), pair.get("finding")) if isinstance(pair, dict) else pair
+        about, finding = entry if isinstance(entry, tuple) else (None, None)
+        is_text = isinstance(about, str) and isinstance(finding, str) and bool(about.strip())
+        if not is_text or len(about) + len(finding) > LONGEST_REMARK or _BAD.search(about + finding):
+            return UnparsedAnswer("diagnosis is no list of remarks")
+        remarks.append(Remark(about=about.strip(), finding=finding.strip()))
+    return tuple(remark for remark in remarks if remark.finding)

@@ -1,4 +1,8 @@
-"""A judge's folder, STUDY/judges/NAME: a study of its own, with the verdicts and a record beside its tables."""
+"""A judge's folder, STUDY/judges/NAME, and what several judges of one checklist say together.
+
+The folder is a study of its own, with the verdicts and a record beside its tables. Where several judges answer a point,
+one that gave no readable answer counts among those asked: two of three must agree, not one of one.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,19 @@ import pyarrow.parquet as pq
 
 from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
 from salon.judge.protocol import JudgeSettings, JudgeVerdict
-from salon.store.atomic_files import present_folder, read_json, whole_file, whole_folder, write_json
-from salon.store.folder import Metadata, write_metadata
-from salon.store.parquet_table import arrow_file, check_rows
-from salon.store.table_files import write_table
-from salon.study import Study
-from salon.study.answers import Point, Route, Rule, agreed, find_route, majority_of_samples
-from salon.study.nouns import Noun
+from salon.store import (
+    Metadata,
+    arrow_file,
+    check_rows,
+    present_folder,
+    read_json,
+    whole_file,
+    whole_folder,
+    write_json,
+    write_metadata,
+    write_table,
+)
+from salon.study import Noun, Point, Route, Rule, Study, agreed, find_route, majority_of_samples
 
 JUDGES = "judges"
 VERDICTS = "verdicts.parquet"
@@ -148,11 +158,7 @@ def read_record(folder: Path | str) -> JudgeRecord:
     return JudgeRecord.parse(read_json(path, "the record of a judge is needed"), where=str(path))
 
 
-# --------------------------------------------------------------------------------------------------
-# Several judges for one checklist: what they say together of every point.
-#
-# A judge that gave no readable answer counts among those asked: two of three must agree, not one of one.
-# --------------------------------------------------------------------------------------------------
+# -- several judges ----------------------------------------------------------------------------------------------------
 
 PointAnswers = dict[tuple[str, str, str], bool | None]
 """(criterion, item, point) -> what one judge says of it; None where it could not be read."""
@@ -182,54 +188,48 @@ def settle_points(
     points: Sequence[Point], routes: Sequence[Route], judges: Mapping[str, PointAnswers]
 ) -> list[SettledPoint]:
     """What the judges say together of every point and item that any judge of its route was asked about."""
-    found = []
+    results = []
     by_point: dict[str, list[tuple[str, str, str]]] = {}
-    for key in sorted({key for answers in judges.values() for key in answers}):
+    for key in sorted({key for given in judges.values() for key in given}):
         by_point.setdefault(key[2], []).append(key)
     for point in {point.id: point for point in points}.values():
         route = find_route(point, routes)
         for key in by_point.get(point.id, []):
-            said = [judges[name].get(key) for name in route.judges]
-            found.append(_settle_point(key, point, route, said))
-    return found
-
-
-def _settle_point(key: tuple[str, str, str], point: Point, route: Route, said: Sequence[bool | None]) -> SettledPoint:
-    criterion, item, name = key
-    return SettledPoint(
-        criterion=criterion,
-        item=item,
-        point=name,
-        tag=point.tag,
-        rule=route.rule,
-        answer=agreed(said, route.rule),
-        yes=sum(answer is True for answer in said),
-        no=sum(answer is False for answer in said),
-        unread=sum(answer is None for answer in said),
-    )
+            answers = [judges[name].get(key) for name in route.judges]
+            results.append(
+                SettledPoint(
+                    criterion=key[0],
+                    item=key[1],
+                    point=key[2],
+                    tag=point.tag,
+                    rule=route.rule,
+                    answer=agreed(answers, route.rule),
+                    yes=sum(answer is True for answer in answers),
+                    no=sum(answer is False for answer in answers),
+                    unread=sum(answer is None for answer in answers),
+                )
+            )
+    return results
 
 
 def read_point_answers(study: Path, routes: Sequence[Route]) -> dict[str, PointAnswers]:
     """What every judge of the routes said, from its folder; UnknownReference for one that was not run."""
-    known = judge_names(study)
+    names = judge_names(study)
     answers = {}
     for name in dict.fromkeys(name for route in routes for name in route.judges):
         folder = judge_folder(study, name)
-        if folder.name not in known:
+        if folder.name not in names:
             raise UnknownReference(
                 "the judges of every route must have answered",
                 found=f"no answers of {name!r}",
                 where=str(study),
-                remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(known)}",
+                remedy=f"salon judge run STUDY --protocol checklist --name {name} ...; there are {', '.join(names)}",
             )
-        answers[name] = _answers(read_verdicts(folder))
+        verdicts = read_verdicts(folder)
+        samples: dict[tuple[str, str, str], list[float | None]] = {}
+        columns = verdicts.select(["criterion", "a", "point", "value"]).to_pylist()
+        for row in columns:
+            if row["point"] is not None:
+                samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
+        answers[name] = {key: majority_of_samples(values) for key, values in samples.items()}
     return answers
-
-
-def _answers(verdicts: pa.Table) -> PointAnswers:
-    samples: dict[tuple[str, str, str], list[float | None]] = {}
-    columns = verdicts.select(["criterion", "a", "point", "value"]).to_pylist()
-    for row in columns:
-        if row["point"] is not None:
-            samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
-    return {key: majority_of_samples(values) for key, values in samples.items()}

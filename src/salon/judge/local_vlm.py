@@ -21,10 +21,9 @@ from PIL import Image
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.judge.chat_protocol import PictureSettings, option_begun, option_chances
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.vlm import ContextTooLong, LoadedVlm, Messages, VlmAnswer, resolve_device
-from salon.models.weights import fingerprint
-from salon.store.pictures import fit_within, read_picture
-from salon.study.nouns import Signature
+from salon.models import ContextTooLong, LoadedVlm, Messages, VlmAnswer, fingerprint, resolve_device
+from salon.store import fit_within, read_picture
+from salon.study import Signature
 
 try:
     import torch
@@ -74,10 +73,10 @@ class LocalVlm:
         """The weights and what runs them, known before they are loaded; device and batch change only rounding."""
         where = Path(self.source)
         _, dtype = resolve_device(self._device, self._dtype)
-        told = {"source": where.name if where.is_dir() else self.source, "dtype": dtype}
+        model = {"source": where.name if where.is_dir() else self.source, "dtype": dtype}
         versions = {"transformers": transformers.__version__, "torch": torch.__version__.partition("+")[0]}
         pixels = {"pictures.pixels": self.pictures.pixels}
-        return Signature(method="transformers-vlm", data=fingerprint(self.source), settings=told | pixels | versions)
+        return Signature(method="transformers-vlm", data=fingerprint(self.source), settings=model | pixels | versions)
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, reply), batch by batch in the order asked."""
@@ -100,20 +99,23 @@ class LocalVlm:
         limit = getattr(self.loaded.model.config.get_text_config(), "max_position_embeddings", None)
         if limit is None:
             return
-        for index, asked in enumerate(conversations):
+        for index, conversation in enumerate(conversations):
             try:
-                tokens = self.tokens(asked)
+                tokens = self.tokens(conversation)
             except BadFile:
                 continue  # it will be counted as what it is
-            if tokens + asked.decoding.max_tokens > limit:
-                most = f"{tokens:,} tokens and {asked.decoding.max_tokens:,} for the answer"
+            if tokens + conversation.decoding.max_tokens > limit:
+                most = f"{tokens:,} tokens and {conversation.decoding.max_tokens:,} for the answer"
                 yield index, f"{most}; the model takes {limit:,}"
 
-    def tokens(self, asked: Conversation) -> int:
+    def tokens(self, conversation: Conversation) -> int:
         """What the network reads for a question: its words, and as many tokens as its pictures' sizes take."""
-        parts = [{"type": "text", "text": one} if isinstance(one, str) else {"type": "image"} for one in asked.parts]
-        pictures = sum(self._picture_tokens(self._size(sight.path)) for sight in asked.sights)
-        return self._words(_chat(asked.system, parts)) + pictures
+        parts = [
+            {"type": "text", "text": part} if isinstance(part, str) else {"type": "image"}
+            for part in conversation.parts
+        ]
+        pictures = sum(self._picture_tokens(self._size(sight.path)) for sight in conversation.sights)
+        return self._words(_chat(conversation.system, parts)) + pictures
 
     def _size(self, path: Path) -> tuple[int, int]:
         if path not in self._sizes:
@@ -135,15 +137,15 @@ class LocalVlm:
         text = self.loaded.processor.apply_chat_template([chat], tokenize=False, add_generation_prompt=True)[0]
         return len(self.loaded.tokenizer(text, add_special_tokens=False)["input_ids"])
 
-    def _messages(self, asked: Conversation) -> Messages:
+    def _messages(self, conversation: Conversation) -> Messages:
         parts: list[dict[str, Any]] = []
-        for part in asked.parts:
+        for part in conversation.parts:
             if isinstance(part, str):
                 parts.append({"type": "text", "text": part})
             else:
                 image = fit_within(read_picture(part.path).image, self.pictures.pixels)
                 parts.append({"type": "image", "image": image})
-        return _chat(asked.system, parts)
+        return _chat(conversation.system, parts)
 
     def _answered(self, group: _ReadyQuestions) -> Iterator[tuple[int, Reply | NoReply]]:
         """The replies of one batch. Where memory is short its halves are tried, down to one question."""
@@ -151,11 +153,11 @@ class LocalVlm:
             return
         started = time.perf_counter()
         try:
-            said = self._said(group)
+            answers = self._said(group)
         except ContextTooLong as error:
             for row in sorted(error.rows):
                 yield group[row][0], NoReply(kind="too-long", reason=error.reason)
-            yield from self._answered([one for row, one in enumerate(group) if row not in error.rows])
+            yield from self._answered([entry for row, entry in enumerate(group) if row not in error.rows])
             return
         except RuntimeError as error:
             if len(group) == 1:
@@ -166,29 +168,32 @@ class LocalVlm:
             yield from self._answered(group[half:])
             return
         seconds = (time.perf_counter() - started) / len(group)
-        for (index, asked, _), one in zip(group, said):
-            yield index, self._reply(asked, one, seconds)
+        for (index, conversation, _), entry in zip(group, answers):
+            yield index, self._reply(conversation, entry, seconds)
 
     def _said(self, group: _ReadyQuestions) -> list[VlmAnswer]:
         first = group[0][1]
+        parts = [part if isinstance(part, str) else part.item for part in first.parts]
+        text = json.dumps([first.decoding.seed, first.sample, first.system, *parts])
+        seed = int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")
         return self.loaded.say(
             [messages for _, _, messages in group],
             max_tokens=first.decoding.max_tokens,
             temperature=first.decoding.temperature,
-            seed=_seed(first),
+            seed=seed,
             watched=self._beginnings(first.options),
         )
 
-    def _reply(self, asked: Conversation, said: VlmAnswer, seconds: float) -> Reply:
+    def _reply(self, conversation: Conversation, answer: VlmAnswer, seconds: float) -> Reply:
         return Reply(
-            text=said.text,
-            cut=said.cut,
+            text=answer.text,
+            cut=answer.cut,
             chances=option_chances(
-                [text for text, _ in said.tokens], lambda place: said.tokens[place][1], asked.options
+                [text for text, _ in answer.tokens], lambda place: answer.tokens[place][1], conversation.options
             ),
             model=self.name,
-            tokens_in=said.tokens_in,
-            tokens_out=said.tokens_out,
+            tokens_in=answer.tokens_in,
+            tokens_out=answer.tokens_out,
             seconds=round(seconds, 4),
             at=datetime.now(UTC).isoformat(timespec="milliseconds"),
         )
@@ -202,8 +207,8 @@ class LocalVlm:
 
 
 def _chat(system: str | None, parts: list[dict[str, Any]]) -> Messages:
-    told = [] if system is None else [{"role": "system", "content": [{"type": "text", "text": system}]}]
-    return [*told, {"role": "user", "content": parts}]
+    head = [] if system is None else [{"role": "system", "content": [{"type": "text", "text": system}]}]
+    return [*head, {"role": "user", "content": parts}]
 
 
 def _begins_one(text: bytes, options: Sequence[str]) -> bool:
@@ -214,14 +219,7 @@ def _begins_one(text: bytes, options: Sequence[str]) -> bool:
 def _alike(ready: _ReadyQuestions) -> list[_ReadyQuestions]:
     """Questions that may share a batch: greedy ones with the same options and length of answer."""
     groups: dict[object, _ReadyQuestions] = {}
-    for index, asked, messages in ready:
-        kind = index if asked.decoding.temperature else (asked.options, asked.decoding.max_tokens)
-        groups.setdefault(kind, []).append((index, asked, messages))
+    for index, conversation, messages in ready:
+        kind = index if conversation.decoding.temperature else (conversation.options, conversation.decoding.max_tokens)
+        groups.setdefault(kind, []).append((index, conversation, messages))
     return list(groups.values())
-
-
-def _seed(asked: Conversation) -> int:
-    """A seed that hangs on the question, the number of the sample and the user's seed alone."""
-    parts = [part if isinstance(part, str) else part.item for part in asked.parts]
-    text = json.dumps([asked.decoding.seed, asked.sample, asked.system, *parts])
-    return int.from_bytes(hashlib.sha256(text.encode()).digest()[:4], "big")

@@ -1,4 +1,7 @@
-"""From a question to the conversation a VLM gets: the prompt as people saw it, criterion, rubric and wording."""
+"""From a question to the conversation a VLM gets: the prompt as people saw it, criterion, rubric and wording.
+
+The texts are built in or a user's own; their hash is part of every signature.
+"""
 
 from __future__ import annotations
 
@@ -17,10 +20,7 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, wordings
 from salon.judge.vlm import Conversation, Sight
-from salon.study import Criterion, Prompt, Study
-from salon.study.answers import Point
-from salon.study.nouns import Noun, Part
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Criterion, Noun, Part, Point, Prompt, Study
 
 View = tuple[Part, ...]
 KEY = {"compare": "verdict", "rate": "score", "checklist": "verdict"}
@@ -172,7 +172,7 @@ def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
     Empty where no cohort says what it saw: the criterion's own view is then shown, as in the studio. Where cohorts saw
     different parts, the criterion's own view is shown too; BadValue if it has none.
     """
-    views = {one.id: one.view for one in study.cohorts}
+    views = {cohort_record.id: cohort_record.view for cohort_record in study.cohorts}
     if cohort is not None:
         if cohort not in views:
             raise UnknownReference(
@@ -184,43 +184,37 @@ def shown_view(study: Study, criterion: str, cohort: str | None = None) -> View:
         return views[cohort]
     if len(set(views.values())) < 2:
         return next(iter(views.values()), ())
-    found = seen_views(study, criterion) or {()}
-    if len(found) > 1 and not study.criterion(criterion).view:
-        raise _several_views_error((criterion,), found)
-    return found.pop() if len(found) == 1 else study.criterion(criterion).view
+    judge_views = seen_views(study, criterion) or {()}
+    if len(judge_views) > 1 and not study.criterion(criterion).view:
+        raise _several_views_error((criterion,), judge_views)
+    return judge_views.pop() if len(judge_views) == 1 else study.criterion(criterion).view
 
 
 def seen_views(study: Study, criterion: str) -> set[View]:
     """The views of the cohorts whose people judged `criterion`."""
-    views = {one.id: one.view for one in study.cohorts}
-    return {views[name] for name in _cohorts_of(study, criterion) if name in views}
-
-
-def _cohorts_of(study: Study, criterion: str) -> set[str]:
-    """The cohorts of the people who judged `criterion`."""
-    number = [one.id for one in study.criteria].index(criterion)
-    asked: set[int] = set()
+    views = {cohort.id: cohort.view for cohort in study.cohorts}
+    number = [known_criterion.id for known_criterion in study.criteria].index(criterion)
+    rater_numbers: set[int] = set()
     for kind in JUDGMENTS:
         table = study.table(kind)
         rater = study.codes("raters", table.column("rater"))
-        asked |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
+        rater_numbers |= set(np.unique(rater[study.codes("criteria", table.column("criterion")) == number]).tolist())
     raters = list(study.nouns("raters"))
-    people = (raters[number] for number in asked if raters[number].kind != "model")
-    return {rater.cohort for rater in people if rater.cohort}
+    people = (raters[number] for number in rater_numbers if raters[number].kind != "model")
+    cohort_names = {rater.cohort for rater in people if rater.cohort}
+    return {views[name] for name in cohort_names if name in views}
 
 
 def _several_views_error(criteria: Sequence[str], views: set[View]) -> BadValue:
-    told = " and ".join(sorted("+".join(view) or "all of it" for view in views))
+    words = " and ".join(sorted("+".join(view) or "all of it" for view in views))
     return BadValue(
         f"one view of the prompt is needed for {', '.join(criteria)}",
-        found=f"cohorts that saw {told}",
+        found=f"cohorts that saw {words}",
         remedy="name the cohort whose view the judge gets with --cohort",
     )
 
 
-# --------------------------------------------------------------------------------------------------
-# The texts judges are asked with: built in, or a user's own; their hash is part of every signature.
-# --------------------------------------------------------------------------------------------------
+# -- the texts ---------------------------------------------------------------------------------------------------------
 
 Way = Literal["compare", "rate", "checklist", "compare-together", "rate-together"]
 _PAIR_PICTURES, _ONE_PICTURE = {"image_a", "image_b"}, {"image"}
@@ -294,7 +288,10 @@ class Templates(Noun):
     def opened_by(self, line: str) -> Self:
         """The same texts, each with `line` before its first one."""
         plain = line.replace("{", "(").replace("}", ")")  # no placeholder of ours
-        ways = {way: one.model_copy(update={"text": f"{plain}\n{one.text.lstrip()}"}) for way, one in self.ways.items()}
+        ways = {
+            way: template.model_copy(update={"text": f"{plain}\n{template.text.lstrip()}"})
+            for way, template in self.ways.items()
+        }
         return self.model_copy(update={"ways": ways})
 
     @classmethod

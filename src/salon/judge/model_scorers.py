@@ -1,6 +1,11 @@
-"""The scorers that a trained model is, one for each criterion it knows, by name: `model:FOLDER@CRITERION`.
+"""Scorers that are models: their names, the one-pass question, and how an untrained VLM is asked it.
 
-A model may be of heads, a reward model or a one-pass scorer; who names it need not know which, nor load it.
+    model:FOLDER@CRITERION              a trained model: heads, a reward model or a one-pass scorer
+    onepass:FOLDER                      a one-pass scorer, or any VLM in transformers' layout
+    onepass:openai:MODEL@URL            the VLM at an endpoint, named as for `salon judge run --model`
+    ...@CRITERION                       one criterion; without it, all that are asked about
+
+Nothing here loads a model.
 """
 
 from __future__ import annotations
@@ -18,20 +23,19 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadValue
 from salon.judge.protocol import check_scale
-from salon.models.cards import (
-    ROLE,
-    ROLES,
-    AnyCard,
-    ModelCriterion,
-    Role,
-    is_model,
-    is_one_pass,
-    known_criteria,
-    read_card,
+from salon.models import ROLE, ROLES, AnyCard, ModelCriterion, Role, is_model, is_one_pass, known_criteria, read_card
+from salon.study import (
+    Criterion,
+    Item,
+    Noun,
+    Prompt,
+    Scale,
+    Scorer,
+    ScorerCard,
+    Study,
+    builtin_criterion,
+    matching_criteria,
 )
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Criterion, Noun, Scale, builtin_criterion, matching_criteria
 
 MODEL_KINDS = ("model", "onepass")
 MARK = "@"
@@ -46,8 +50,8 @@ def scorer_names(folder: Path, criteria: Sequence[str] = (), *, flag: bool = Tru
     Without `flag` a flag head that is not asked for by name is left out: it says what to hold back, not what is better.
     """
     card = read_card(folder)
-    chosen = criteria or [one.id for one in (known_criteria(card) if flag else card.criteria)]
-    ids = [known_criterion(card, one, where=str(folder)).id for one in chosen]
+    chosen = criteria or [criterion.id for criterion in (known_criteria(card) if flag else card.criteria)]
+    ids = [known_criterion(card, criterion, where=str(folder)).id for criterion in chosen]
     kind = MODEL_KINDS[is_one_pass(folder)]
     return [f"{kind}:{folder}{MARK}{id}" for id in dict.fromkeys(ids)]
 
@@ -63,15 +67,15 @@ def split_model_name(text: str) -> tuple[Path, str | None] | None:
 
 def model_folder(text: str) -> Path | None:
     """The folder of the model that `text` names as a scorer, or is; None where it is no model."""
-    named = split_model_name(text)
-    folder = Path(text) if named is None else named[0]
+    parts = split_model_name(text)
+    folder = Path(text) if parts is None else parts[0]
     return folder if is_model(folder) else None
 
 
 def expand_model(text: str, criteria: Sequence[str] = (), *, flag: bool = True) -> list[str]:
     """A model's folder, also as `model:FOLDER`, stands for all its scorers; any other text names one scorer."""
-    named, folder = split_model_name(text), model_folder(text)
-    if folder is None or (named is not None and named[1] is not None):
+    parts, folder = split_model_name(text), model_folder(text)
+    if folder is None or (parts is not None and parts[1] is not None):
         return [text]
     return scorer_names(folder, criteria, flag=flag)
 
@@ -84,30 +88,20 @@ def scores_name(card: AnyCard, criterion: str) -> str:
 
 def known_criterion(card: AnyCard, criterion: str | None, *, where: str) -> ModelCriterion:
     """What the model knows about `criterion`; BadValue where it knows nothing, or where one has to be named."""
-    known = {one.id: one for one in known_criteria(card)}
-    if criterion is None and len(known) == 1:
-        return next(iter(known.values()))
-    if criterion not in known:
+    by_id = {entry.id: entry for entry in known_criteria(card)}
+    if criterion is None and len(by_id) == 1:
+        return next(iter(by_id.values()))
+    if criterion not in by_id:
         raise BadValue(
             f"a criterion that the model {card.name!r} was trained on is needed",
             found="none named" if criterion is None else repr(criterion),
             where=where,
-            remedy="one of " + ", ".join(known),
+            remedy="one of " + ", ".join(by_id),
         )
-    return known[criterion]
+    return by_id[criterion]
 
 
-# --------------------------------------------------------------------------------------------------
-# One question for all criteria of one picture, and its answer read strictly: a one-pass scorer is asked this way.
-#
-# The question follows the pointwise prompt of PPaint (appendix D.3): role, criteria with their scales, thoughts between
-# <think> and </think>, then one JSON object between <answer> and </answer>.
-#
-# The last answer block after the thoughts binds, whatever an earlier one says. It holds one JSON object and nothing
-# else (a code fence around it is let pass), with a number for every criterion under its id, each once; other keys say
-# nothing. A number in quotes, a word, null and NaN are not numbers. A block that never closes breaks off. Where every
-# criterion has its number but one lies off its scale, the verdict is `out of range`: nothing is cut to fit or guessed.
-# --------------------------------------------------------------------------------------------------
+# -- the one-pass question ---------------------------------------------------------------------------------------------
 
 OUT_OF_RANGE = "out of range"
 _OPEN, _CLOSE = "<answer>", "</answer>"
@@ -132,7 +126,16 @@ class OnePassAnswer:
 
 
 class OnePass(Noun):
-    """How one picture is asked about under all its criteria at once."""
+    """One question about a picture under all its criteria at once, and how its answer is read.
+
+    The question follows the pointwise prompt of PPaint (appendix D.3): role, criteria with their scales, thoughts
+    between <think> and </think>, then one JSON object between <answer> and </answer>.
+
+    The last answer block after the thoughts binds, whatever an earlier one says. It holds one JSON object and nothing
+    else (a code fence around it is allowed), with a number for every criterion under its id, each once; other keys are
+    ignored. A number in quotes, a word, null and NaN are not numbers. A block that never closes breaks off. Where every
+    criterion has its number but one lies off its scale, the verdict is `out of range`: nothing is clipped or guessed.
+    """
 
     criteria: tuple[Criterion, ...] = Field(min_length=1)
     think: bool = True
@@ -144,7 +147,7 @@ class OnePass(Noun):
 
     @model_validator(mode="after")
     def _can_be_rated(self) -> OnePass:
-        ids = [one.id for one in self.criteria]
+        ids = [criterion.id for criterion in self.criteria]
         if len(set(ids)) < len(ids):
             raise ValueError(f"criteria are asked once each, found {ids}")
         return self
@@ -157,7 +160,7 @@ class OnePass(Noun):
     @property
     def ids(self) -> tuple[str, ...]:
         """The criteria by id: the keys of an answer."""
-        return tuple(one.id for one in self.criteria)
+        return tuple(criterion.id for criterion in self.criteria)
 
     @property
     def hash(self) -> str:
@@ -171,7 +174,7 @@ class OnePass(Noun):
         if prompt:
             lines += ["It was made for this prompt:", prompt]
         pattern = {id: f"<{_span(self._scale(n), self.decimals, '-')}>" for n, id in enumerate(self.ids)}
-        example = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {told}" for id, told in pattern.items()) + "}"
+        example = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {span}" for id, span in pattern.items()) + "}"
         thoughts = (
             "First output the thinking process in <think> </think> tags and then output" if self.think else "Output"
         )
@@ -180,18 +183,17 @@ class OnePass(Noun):
 
     def read(self, text: str) -> OnePassAnswer:
         """What `text` says; nothing in it is guessed."""
-        thought, body = _after_thoughts(text)
-        block = _last_block(body)
-        if isinstance(block, _UnreadBlock):
-            return OnePassAnswer(None, block.reason, thought)
-        found = _object(block)
-        if isinstance(found, _UnreadBlock):
-            return OnePassAnswer(None, found.reason, thought)
-        missing = [id for id in self.ids if id not in found]
-        if missing:
+        before, _, after = text.rpartition("</think>")
+        thought, body = "<think>" in before, "" if "<think>" in after else after
+        record = _answer_object(body)
+        if isinstance(record, str):
+            return OnePassAnswer(None, record, thought)
+        if any(id not in record for id in self.ids):
             return OnePassAnswer(None, "criterion missing", thought)
-        values = [found[id] for id in self.ids]
-        if not all(_is_number(value) for value in values):
+        values = [record[id] for id in self.ids]
+        is_whole = [isinstance(value, int) and not isinstance(value, bool) for value in values]
+        is_finite = [isinstance(value, float) and math.isfinite(value) for value in values]
+        if not all(whole or finite for whole, finite in zip(is_whole, is_finite)):
             return OnePassAnswer(None, "not a number", thought)
         if not all(self._scale(n).low <= value <= self._scale(n).high for n, value in enumerate(values)):
             return OnePassAnswer(None, OUT_OF_RANGE, thought)  # also a whole number that no float can hold
@@ -199,11 +201,11 @@ class OnePass(Noun):
 
     def answer(self, scores: Sequence[float], thought: str = "") -> str:
         """An answer in the right form that gives these scores."""
-        told = {
-            id: _format_score(value, self._scale(n), self.decimals)
-            for n, (id, value) in enumerate(zip(self.ids, scores))
-        }
-        block = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {value}" for id, value in told.items()) + "}"
+        values = {}
+        for n, (id, value) in enumerate(zip(self.ids, scores)):
+            has_levels = self._scale(n).kind == "ordinal" and self._scale(n).levels
+            values[id] = f"{value:g}" if has_levels else f"{value:.{self.decimals}f}"
+        block = "{" + ", ".join(f"{json.dumps(id, ensure_ascii=False)}: {value}" for id, value in values.items()) + "}"
         return (f"<think>{thought}</think>" if self.think else "") + f"{_OPEN}{block}{_CLOSE}"
 
     def _scale(self, number: int) -> Scale:
@@ -213,17 +215,15 @@ class OnePass(Noun):
 
     def _listed(self) -> list[str]:
         """A line for each criterion: its id, what is meant, its scale."""
-        return [f"{n + 1}) {_describe(one)} {_range_words(self._scale(n), self.decimals)}"
-                for n, one in enumerate(self.criteria)]  # fmt: skip
-
-
-# -- the question ----------------------------------------------------------------------------------------------------
-
-
-def _describe(criterion: Criterion) -> str:
-    told = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
-    asked = (criterion.rate_question or "").strip()
-    return ": ".join([*told, asked] if asked else told).rstrip(".?") + ("?" if asked.endswith("?") else ".")
+        lines = []
+        for n, criterion in enumerate(self.criteria):
+            question = (criterion.rate_question or "").strip()
+            names = [criterion.id] if criterion.title == criterion.id else [criterion.id, criterion.title]
+            names += [question] if question else []
+            end = "?" if question.endswith("?") else "."
+            words = _range_words(self._scale(n), self.decimals)
+            lines.append(f"{n + 1}) {': '.join(names).rstrip('.?')}{end} {words}")
+        return lines
 
 
 def _range_words(scale: Scale, decimals: int) -> str:
@@ -243,67 +243,33 @@ def _span(scale: Scale, decimals: int, mark: str) -> str:
     return f"{scale.low:.{decimals}f}{mark}{scale.high:.{decimals}f}"
 
 
-def _format_score(value: float, scale: Scale, decimals: int) -> str:
-    return f"{value:g}" if scale.kind == "ordinal" and scale.levels else f"{value:.{decimals}f}"
-
-
-# -- the answer ------------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True, slots=True)
-class _UnreadBlock:
-    reason: str
-
-
-def _after_thoughts(text: str) -> tuple[bool, str]:
-    """Whether a thought was closed, and what comes after the last one."""
-    before, _, after = text.rpartition("</think>")
-    return "<think>" in before, "" if "<think>" in after else after
-
-
-def _last_block(body: str) -> str | _UnreadBlock:
+def _answer_object(body: str) -> dict[str, Any] | str:
+    """The object in the last answer block, or why there is none."""
     start = body.rfind(_OPEN)
     if start < 0:
-        return _UnreadBlock("no answer")
+        return "no answer"
     inside, mark, _ = body[start + len(_OPEN) :].partition(_CLOSE)
     if not mark:
-        return _UnreadBlock("breaks off")
+        return "breaks off"
     fenced = _FENCE.fullmatch(inside.strip())
-    return fenced[1] if fenced else inside.strip()
-
-
-def _object(block: str) -> dict[str, Any] | _UnreadBlock:
+    block = fenced[1] if fenced else inside.strip()
     twice: list[bool] = []
 
     def once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-        held = dict(pairs)
-        twice.append(len(held) < len(pairs))
-        return held
+        values = dict(pairs)
+        twice.append(len(values) < len(pairs))
+        return values
 
     try:
-        found = json.loads(block, object_pairs_hook=once)
+        record = json.loads(block, object_pairs_hook=once)
     except (ValueError, RecursionError):
-        return _UnreadBlock("not JSON")
+        return "not JSON"
     if any(twice):
-        return _UnreadBlock("criterion answered twice")
-    return found if isinstance(found, dict) else _UnreadBlock("not JSON")
+        return "criterion answered twice"
+    return record if isinstance(record, dict) else "not JSON"
 
 
-def _is_number(value: Any) -> bool:
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    return isinstance(value, int) or math.isfinite(value)
-
-
-# --------------------------------------------------------------------------------------------------
-# An untrained VLM as a one-pass rater: how it is asked, and how it is named among scorers.
-#
-#     onepass:FOLDER                      the VLM in a folder, in transformers' layout and without Salon's card
-#     onepass:openai:MODEL@URL            the VLM at an endpoint, named as for `salon judge run --model`
-#     ...@CRITERION                       one criterion; without it, all that are asked about
-#
-# It gets the question that a one-pass scorer is trained with, and its answer is read in the same way.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs ----------------------------------------------------------------------------------------------------
 
 UNTRAINED = "untrained-vlm"
 """How the signatures of untrained VLMs begin."""
@@ -344,35 +310,37 @@ class RaterSettings(Noun):
         home = folder.resolve()
         chosen = [study.criterion(id) for id in criteria] or study.criteria
         calls = self.calls or home.with_name(f"{home.name}.calls.sqlite")
-        return self.model_copy(update={"criteria": tuple(_with_scale(one) for one in chosen), "calls": calls})
+        return self.model_copy(
+            update={"criteria": tuple(_with_scale(criterion) for criterion in chosen), "calls": calls}
+        )
 
     def about(self, patterns: Sequence[str]) -> RaterSettings:
         """The same for pictures that are no study: built-in criteria by id, or all that begin with `ppaint/...`."""
-        found = [_with_scale(one) for pattern in patterns for one in matching_criteria(pattern)]
-        return self.model_copy(update={"criteria": tuple(found)})
+        criteria = [_with_scale(criterion) for pattern in patterns for criterion in matching_criteria(pattern)]
+        return self.model_copy(update={"criteria": tuple(criteria)})
 
     def form(self, criterion: str | None) -> OnePass:
         """The question: about all criteria, or without a study about the built-in one that is named."""
-        asked = self.criteria or ((_with_scale(builtin_criterion(criterion)),) if criterion else ())
-        if not asked:
+        criteria = self.criteria or ((_with_scale(builtin_criterion(criterion)),) if criterion else ())
+        if not criteria:
             raise BadValue(
                 "criteria to ask an untrained VLM about are needed",
                 found="no study, and no criterion in the scorer's name",
                 remedy="score a study, which has criteria, or name a built-in one: onepass:...@ppaint/overall",
             )
-        return OnePass(criteria=asked, think=self.think, role=self.role)
+        return OnePass(criteria=criteria, think=self.think, role=self.role)
 
 
 @runtime_checkable
 class UntrainedScorer(Scorer, Protocol):
-    """The scorer that an untrained VLM is; `scorer_named` makes one of a name that `split_rater` knows."""
+    """The scorer that an untrained VLM is; `make_scorer` makes one of a name that `split_rater` knows."""
 
     title: str
     """The VLM's name."""
     card: ScorerCard
     batch: int
 
-    def forecast_words(self, asked: Iterable[tuple[Item, Prompt | None]]) -> str:
+    def forecast_words(self, items: Iterable[tuple[Item, Prompt | None]]) -> str:
         """What a run takes at an endpoint, in a line; empty for a VLM in this process."""
         ...
 
@@ -405,10 +373,10 @@ def split_rater(text: str) -> RaterName | None:
         model, mark, rest = place.rpartition("@http")
         url, _, criterion = rest.partition(MARK) if mark else place.partition(MARK)
         return RaterName(f"{model}@http{url}" if mark else url, criterion or None)
-    named = split_model_name(text)
-    if named is None or not text.startswith("onepass:") or not named[0].is_dir() or is_model(named[0]):
+    parts = split_model_name(text)
+    if parts is None or not text.startswith("onepass:") or not parts[0].is_dir() or is_model(parts[0]):
         return None
-    return RaterName(str(named[0]), named[1])
+    return RaterName(str(parts[0]), parts[1])
 
 
 def is_untrained_vlm(folder: Path) -> bool:
@@ -418,12 +386,12 @@ def is_untrained_vlm(folder: Path) -> bool:
 
 def expand_raters(words: Sequence[str], criteria: Sequence[str]) -> list[str]:
     """An untrained VLM without a criterion stands for one scorer of each criterion; other words stay as they are."""
-    found: list[str] = []
+    names: list[str] = []
     for word in words:
         rater = split_rater(word)
         alone = rater is None or rater.criterion is not None
-        found += [word] if alone else [f"{word}{MARK}{id}" for id in criteria] or [word]
-    return found
+        names += [word] if alone else [f"{word}{MARK}{id}" for id in criteria] or [word]
+    return names
 
 
 def _with_scale(criterion: Criterion) -> Criterion:

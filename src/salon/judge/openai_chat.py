@@ -6,6 +6,11 @@ key, address or model ends the run at the server's first word, which costs nothi
 A reply that the token limit cut off is no answer: its question is asked again with four times as many tokens (twice as
 many where the server refuses that), `ROUNDS` times in a run at the most, and further on the next run. Every size has a
 key of its own, so that a reply that was cut off is not bought twice either.
+
+Batch files. `write_batch` writes the questions that the store has no answer to; custom_id is the key of the question.
+`read_batch` takes the result files back, in any order and number, and keeps each answer under its key, where a normal
+run finds it. Every line that brings no answer (failed, foreign, twice, unusable) is reported, and its question stays
+open.
 """
 
 from __future__ import annotations
@@ -21,11 +26,27 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Self
 from urllib.parse import urlsplit
 
-from salon.calls.call import CallAnswer, Refusal, read_error, read_json, read_usage
-from salon.calls.client import Account, Caller, Client
-from salon.calls.errors import NotServed
-from salon.calls.service import Budget, CallOrder, Limits, Prices, Secret, Service, base_address, is_local
-from salon.calls.store import CallStore, utc_now
+from salon.calls import (
+    Account,
+    Budget,
+    CallAnswer,
+    Caller,
+    CallOrder,
+    CallStore,
+    Client,
+    Limits,
+    NotServed,
+    Prices,
+    Refusal,
+    Secret,
+    Service,
+    base_address,
+    is_local,
+    read_error,
+    read_json,
+    read_usage,
+    utc_now,
+)
 from salon.errors import BadFile, BadValue
 from salon.judge.chat_protocol import (
     FROM_BATCH,
@@ -41,8 +62,8 @@ from salon.judge.chat_protocol import (
     with_cost_of,
 )
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.store.atomic_files import whole_file
-from salon.study.nouns import Setting, Signature
+from salon.store import whole_file
+from salon.study import Setting, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -77,10 +98,10 @@ class Forecast:
 class _PendingQuestion:
     """A conversation on its way."""
 
-    asked: Conversation
+    conversation: Conversation
     """With as many tokens as are to be asked for next."""
     key: str
-    kept: CallAnswer | None = None
+    answer: CallAnswer | None = None
     cut_off: tuple[CallAnswer, ...] = ()
     """Replies with fewer tokens, which were cut off."""
     messages: tuple[dict[str, Any], ...] = ()
@@ -134,10 +155,10 @@ class OpenAIChat:
     def signature(self) -> Signature:
         """Everything that is sent but the question; the key is no part of it."""
         end = self.endpoint
-        told: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
+        model: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
         pictures = {f"pictures.{name}": value for name, value in end.pictures.record().items()}
         further = {f"fields.{name}": json.dumps(value, sort_keys=True) for name, value in end.fields.items()}
-        return Signature(method="openai-chat", settings=told | pictures | further)
+        return Signature(method="openai-chat", settings=model | pictures | further)
 
     @property
     def is_hosted(self) -> bool:
@@ -160,7 +181,7 @@ class OpenAIChat:
     ) -> Forecast:
         """What `reply` would have to buy; nothing is sent. Stored replies that are not readable are asked again."""
         price = self.service.prices.models.get(self.endpoint.model)
-        seen: set[str] = set()
+        keys: set[str] = set()
         count = stored = broken = tokens_in = tokens_out = 0
         cost = None if price is None else Decimal(0)
         for index, conversation in enumerate(conversations):
@@ -168,14 +189,14 @@ class OpenAIChat:
             question = self._looked_up(conversation)
             if isinstance(question, NoReply):
                 broken += 1
-            elif question.key in seen or (
-                question.kept is not None
-                and (is_readable is None or is_readable(index, read_reply(question.kept, question.asked)))
+            elif question.key in keys or (
+                question.answer is not None
+                and (is_readable is None or is_readable(index, read_reply(question.answer, question.conversation)))
             ):
                 stored += 1
             else:
-                seen.add(question.key)
-                order = self.endpoint.order(question.asked)
+                keys.add(question.key)
+                order = self.endpoint.order(question.conversation)
                 tokens_in += order.input_tokens + order.input_images * (price.image_tokens if price else 0)
                 tokens_out += order.output_tokens
                 cost = None if cost is None else cost + (self.service.prices.most(order) or 0)
@@ -184,16 +205,16 @@ class OpenAIChat:
     def put_aside(self, conversation: Conversation, why: str) -> None:
         """Keep the stored answer as evidence and open its question again; its cost is not forgotten."""
         question = self._looked_up(conversation)
-        if isinstance(question, _PendingQuestion) and question.kept is not None:
-            self.store.set_aside(question.kept, why)
+        if isinstance(question, _PendingQuestion) and question.answer is not None:
+            self.store.set_aside(question.answer, why)
 
     def notes(self) -> list[str]:
         """What the report of a run should say about the calls."""
         names = ", ".join(f"{name} ({count:,})" for name, count in self.served.most_common())
-        said = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
+        notes = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
         if self.asked_again:
-            said.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
-        return [*said, *self.dialect.notes(), *self._client.notes()]
+            notes.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
+        return [*notes, *self.dialect.notes(), *self._client.notes()]
 
     @property
     def account(self) -> Account:
@@ -220,38 +241,40 @@ class OpenAIChat:
     def _looked_up(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """The answer in the store, past those that were cut off; or the question that is to be asked."""
         cut_off: list[CallAnswer] = []
-        asked = conversation
+        current = conversation
         try:
-            key = self.key(asked)
-            kept = self.store.find(key)
-            while kept is not None and is_cut_off(read_reply(kept, asked), asked):
-                longer = self._with_more_tokens(asked)
+            key = self.key(current)
+            answer = self.store.find(key)
+            while answer is not None and is_cut_off(read_reply(answer, current), current):
+                longer = self._with_more_tokens(current)
                 if longer is None:
                     break
-                cut_off.append(kept)
-                half = self._with_more_tokens(asked, factor=2)  # where the server refused more
+                cut_off.append(answer)
+                half = self._with_more_tokens(current, factor=2)  # where the server refused more
                 if half is not None and self.store.find(self.key(longer)) is None and self.store.find(self.key(half)):
                     longer = half
-                asked, key = longer, self.key(longer)
-                kept = self.store.find(key)
+                current, key = longer, self.key(longer)
+                answer = self.store.find(key)
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
-        return _PendingQuestion(asked, key, kept, tuple(cut_off))
+        return _PendingQuestion(current, key, answer, tuple(cut_off))
 
-    def _with_more_tokens(self, asked: Conversation, factor: int = 4) -> Conversation | None:
+    def _with_more_tokens(self, conversation: Conversation, factor: int = 4) -> Conversation | None:
         """The same question with more tokens for its answer; None at the most there may be."""
-        tokens = min(factor * asked.decoding.max_tokens, self.most_tokens)
-        if tokens <= asked.decoding.max_tokens:
+        tokens = min(factor * conversation.decoding.max_tokens, self.most_tokens)
+        if tokens <= conversation.decoding.max_tokens:
             return None
-        return asked.model_copy(update={"decoding": asked.decoding.model_copy(update={"max_tokens": tokens})})
+        return conversation.model_copy(
+            update={"decoding": conversation.decoding.model_copy(update={"max_tokens": tokens})}
+        )
 
     def _prepared(self, conversation: Conversation) -> _PendingQuestion | NoReply:
         """On the consumer's thread: pictures are decoded only for what is not stored, and only a little ahead."""
         question = self._looked_up(conversation)
-        if isinstance(question, NoReply) or question.kept is not None:
+        if isinstance(question, NoReply) or question.answer is not None:
             return question
         try:
-            return replace(question, messages=tuple(self.endpoint.messages(question.asked)))
+            return replace(question, messages=tuple(self.endpoint.messages(question.conversation)))
         except BadFile as error:
             return NoReply(kind="broken-image", reason=str(error))
 
@@ -259,22 +282,22 @@ class OpenAIChat:
         """The reply; asked for with more tokens while it is cut off, as far as a run goes."""
         if isinstance(question, NoReply):
             return question
-        if question.kept is not None:
+        if question.answer is not None:
             caller.account.asked += 1
             caller.account.from_store += 1
-            return with_cost_of(read_reply(question.kept, question.asked), question.cut_off)
+            return with_cost_of(read_reply(question.answer, question.conversation), question.cut_off)
         for _ in range(ROUNDS):
             self.asked_again += bool(question.cut_off)
             outcome = await self._outcome(caller, question)
             if isinstance(outcome, Refusal):
                 return self._refused_again(outcome, question)
             question, answer = outcome
-            reply = read_reply(answer, question.asked)
-            longer = self._with_more_tokens(question.asked)
-            if longer is None or not is_cut_off(reply, question.asked):
+            reply = read_reply(answer, question.conversation)
+            longer = self._with_more_tokens(question.conversation)
+            if longer is None or not is_cut_off(reply, question.conversation):
                 break
-            question = replace(question, asked=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
-        return with_cost_of(reply, [one for one in question.cut_off if one is not answer])
+            question = replace(question, conversation=longer, key=self.key(longer), cut_off=(*question.cut_off, answer))
+        return with_cost_of(reply, [earlier for earlier in question.cut_off if earlier is not answer])
 
     async def _outcome(
         self, caller: Caller, question: _PendingQuestion
@@ -285,11 +308,11 @@ class OpenAIChat:
             return question, outcome
         if not question.cut_off or outcome.kind != "rejected":
             return outcome
-        fewer = question.asked.decoding.max_tokens // 2
-        decoding = question.asked.decoding.model_copy(update={"max_tokens": fewer})
-        asked = question.asked.model_copy(update={"decoding": decoding})
-        smaller = replace(question, asked=asked, key=self.key(asked))
-        if any(one.key == smaller.key for one in question.cut_off):
+        fewer = question.conversation.decoding.max_tokens // 2
+        decoding = question.conversation.decoding.model_copy(update={"max_tokens": fewer})
+        conversation = question.conversation.model_copy(update={"decoding": decoding})
+        smaller = replace(question, conversation=conversation, key=self.key(conversation))
+        if any(answer.key == smaller.key for answer in question.cut_off):
             return outcome
         again = await self._sent(caller, smaller)
         return (smaller, again) if isinstance(again, CallAnswer) else again
@@ -306,8 +329,8 @@ class OpenAIChat:
                 self.dialect = weaker
 
     def _call(self, question: _PendingQuestion, dialect: Dialect) -> ChatCall:
-        body = self.endpoint.body(question.asked, list(question.messages), dialect)
-        order = self.endpoint.order(question.asked)
+        body = self.endpoint.body(question.conversation, list(question.messages), dialect)
+        order = self.endpoint.order(question.conversation)
         return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
 
     def _refused_again(self, refusal: Refusal, question: _PendingQuestion) -> Reply | NoReply:
@@ -315,7 +338,7 @@ class OpenAIChat:
         if not question.cut_off or refusal.kind != "rejected":
             return self._refused(refusal)
         *before, last = question.cut_off
-        return with_cost_of(read_reply(last, question.asked), before)
+        return with_cost_of(read_reply(last, question.conversation), before)
 
     def _refused(self, refusal: Refusal) -> NoReply:
         if not self.served and refusal.kind == "rejected" and _NO_MODEL.search(f"{refusal.code} {refusal.reason}"):
@@ -328,13 +351,7 @@ class OpenAIChat:
         return no_reply(refusal)
 
 
-# --------------------------------------------------------------------------------------------------
-# Questions as OpenAI batch files, and their results as stored answers: half the price for a day's patience.
-#
-# `write_batch` writes the questions that the store has no answer to; custom_id is the key of the question. `read_batch`
-# takes the result files back, in any order and number, and keeps each answer under its key: a normal run then finds it
-# like any other. What cannot be taken (failed, foreign, twice, no answer at all) is named line by line, and stays open.
-# --------------------------------------------------------------------------------------------------
+# -- batch files -------------------------------------------------------------------------------------------------------
 
 MOST_BATCH_LINES = 50_000
 MOST_BATCH_BYTES = 190_000_000
@@ -387,12 +404,12 @@ def write_batch(
 
     A batch cannot learn what the endpoint understands: set `structured` to what it is known to take.
     """
-    out, seen = BatchWritten(), set[str]()
+    out, keys = BatchWritten(), set[str]()
     with ExitStack() as stack:
         file: BinaryIO | None = None
         lines = size = 0
         for conversation in conversations:
-            line = _batch_line(vlm, conversation, seen, out)
+            line = _batch_line(vlm, conversation, keys, out)
             if line is None:
                 continue
             if file is None or lines >= most_lines or size + len(line) > most_bytes:
@@ -406,18 +423,18 @@ def write_batch(
     return out
 
 
-def _batch_line(vlm: OpenAIChat, asked: Conversation, seen: set[str], out: BatchWritten) -> bytes | None:
+def _batch_line(vlm: OpenAIChat, conversation: Conversation, keys: set[str], out: BatchWritten) -> bytes | None:
     """One question as a line; None, and counted, when there is nothing to ask."""
     try:
-        key = vlm.key(asked)
-        if key in seen or vlm.store.find(key) is not None:
+        key = vlm.key(conversation)
+        if key in keys or vlm.store.find(key) is not None:
             out.stored += 1
             return None
-        body = vlm.endpoint.body(asked, vlm.endpoint.messages(asked), vlm.dialect)
+        body = vlm.endpoint.body(conversation, vlm.endpoint.messages(conversation), vlm.dialect)
     except BadFile as error:
         out.broken.append(str(error))
         return None
-    seen.add(key)
+    keys.add(key)
     url = urlsplit(vlm.endpoint.url).path
     record = {"custom_id": key, "method": "POST", "url": url, "body": body}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
@@ -431,15 +448,15 @@ def read_batch(vlm: OpenAIChat, conversations: Iterable[Conversation], paths: Se
             orders[vlm.key(conversation)] = vlm.endpoint.order(conversation)
         except BadFile:  # its picture is gone: there is no key, and the run will say so
             continue
-    taken = BatchReceived()
+    received = BatchReceived()
     answered: set[str] = set()
     with vlm.store.transaction():  # one flush for all of them: a flush takes longer than an answer
         for where, line in _batch_lines(paths):
-            fault = _take_answer(vlm, line, orders, answered, taken)
+            fault = _take_answer(vlm, line, orders, answered, received)
             if fault is not None:
-                taken.faults.append(BatchFault(where, *fault))
-    taken.missing = sum(vlm.store.find(key) is None for key in orders)
-    return taken
+                received.faults.append(BatchFault(where, *fault))
+    received.missing = sum(vlm.store.find(key) is None for key in orders)
+    return received
 
 
 def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
@@ -454,7 +471,7 @@ def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
 
 
 def _take_answer(
-    vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], taken: BatchReceived
+    vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], received: BatchReceived
 ) -> tuple[str, str] | None:
     """Keep the answer in one line; or (kind, reason) why there is none to keep."""
     try:
@@ -464,44 +481,22 @@ def _take_answer(
         return "broken", "no line of a batch result"
     if not isinstance(key, str) or key not in orders:
         return "foreign", f"custom_id {key!r} is no question of this run"
-    failure = _failure(record, response)
-    if failure is not None:
-        return "failed", failure
-    if key in answered:
-        return "duplicate", "this question was answered before in these files; the first answer stays"
-    answer = _answer(vlm, key, response, str(record.get("id") or "batch"), orders[key])
-    why = why_unusable(answer)
-    if why is not None:
-        return "broken", why
-    answered.add(key)
-    if vlm.store.find(key) is not None:
-        taken.known += 1
-    else:
-        vlm.store.keep(answer, vlm.endpoint.url)
-        taken.kept += 1
-    return None
-
-
-def _failure(record: dict[str, Any], response: Any) -> str | None:
-    """What the server says against this question, if it did not answer."""
     if record.get("error"):
-        return ": ".join(filter(None, read_error(json.dumps(record).encode())))
+        return "failed", ": ".join(filter(None, read_error(json.dumps(record).encode())))
     if not isinstance(response, dict):
-        return "no response"
+        return "failed", "no response"
     if response.get("status_code") != 200:
         _, message = read_error(json.dumps(response.get("body")).encode())
-        return f"{response.get('status_code')}: {message}"
-    return None
-
-
-def _answer(vlm: OpenAIChat, key: str, response: dict[str, Any], id: str, order: CallOrder) -> CallAnswer:
+        return "failed", f"{response.get('status_code')}: {message}"
+    if key in answered:
+        return "duplicate", "this question was answered before in these files; the first answer stays"
     body = response.get("body")
     tokens_in, tokens_out = read_usage(body)
-    cost = vlm.service.prices.cost(order, tokens_in, tokens_out)
-    return CallAnswer(
+    cost = vlm.service.prices.cost(orders[key], tokens_in, tokens_out)
+    answer = CallAnswer(
         key=key,
         status=200,
-        headers={FROM_BATCH: id, "content-type": "application/json"},
+        headers={FROM_BATCH: str(record.get("id") or "batch"), "content-type": "application/json"},
         body=json.dumps(body, ensure_ascii=False).encode(),
         seconds=0.0,
         attempts=1,
@@ -510,3 +505,13 @@ def _answer(vlm: OpenAIChat, key: str, response: dict[str, Any], id: str, order:
         tokens_out=tokens_out,
         cost=None if cost is None else float(cost),
     )
+    why = why_unusable(answer)
+    if why is not None:
+        return "broken", why
+    answered.add(key)
+    if vlm.store.find(key) is not None:
+        received.known += 1
+    else:
+        vlm.store.keep(answer, vlm.endpoint.url)
+        received.kept += 1
+    return None

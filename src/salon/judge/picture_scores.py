@@ -1,8 +1,15 @@
-"""Pictures that belong to no study: a folder of files, or a Parquet table with a picture and a prompt in each row.
+"""Scores of pictures that belong to no study, and scoring by several workers.
 
-A folder may hold a table of prompts (`prompts` or `metadata`, .csv or .jsonl) with the columns image (or file_name,
-file) and prompt (or text, caption), or the parts of a brief. A Parquet table has the same columns; its pictures are
-paths, bytes, or the {bytes, path} that the datasets library writes. Rows are read as they are needed.
+A source is a folder of files, or a Parquet table with a picture and a prompt in each row. A folder may hold a table of
+prompts (`prompts` or `metadata`, .csv or .jsonl) with the columns image (or file_name, file) and prompt (or text,
+caption), or the parts of a brief. A Parquet table has the same columns; its pictures are paths, bytes, or the {bytes,
+path} that the datasets library writes. Rows are read as they are needed.
+
+    OUT/NAME.parquet     item, value, sigma, unscored: one row a picture, in the order of the source
+    OUT/NAME.json        the scorer's card and signature, and the counts
+
+Results are kept in shards until the table is written, so a killed run goes on where it stopped. A pool or Ray give the
+same table as a single process.
 """
 
 from __future__ import annotations
@@ -20,7 +27,7 @@ from typing import Any, Protocol
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from salon.engine.work import EngineSettings, Row, WorkTask, read_results, run_work
+from salon.engine import EngineSettings, Row, WorkTask, read_results, run_work
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.scorers.registry import make_scorer
 from salon.judge.scoring import (
@@ -36,9 +43,8 @@ from salon.judge.scoring import (
     scores_file,
     write_scores,
 )
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Scorer
-from salon.study.nouns import PARTS
+from salon.store import read_plain
+from salon.study import PARTS, Item, Prompt, Scorer
 
 PICTURE_ENDINGS = (".png", ".jpg", ".jpeg", ".webp", ".gif")
 TABLES = ("prompts.csv", "prompts.jsonl", "metadata.csv", "metadata.jsonl")
@@ -75,9 +81,11 @@ def open_pictures(place: Path, *, prompt: str | None = None, prompts: Path | Non
     """
     if prompt is not None and prompts is not None:
         raise BadValue("one of --prompt and --prompts is needed", found="both of them")
-    told = None if prompt is None else text_prompt(prompt)
+    shared_prompt = None if prompt is None else text_prompt(prompt)
     if place.is_dir():
-        return PictureFolder(place, told, _table_beside(place) if told is None and prompts is None else prompts)
+        if shared_prompt is None and prompts is None:
+            prompts = next((place / name for name in TABLES if (place / name).is_file()), None)
+        return PictureFolder(place, shared_prompt, prompts)
     if place.suffix.lower() != ".parquet" or not place.is_file():
         raise BadFile(
             "a study, a folder of pictures or a Parquet file with pictures is needed",
@@ -86,7 +94,7 @@ def open_pictures(place: Path, *, prompt: str | None = None, prompts: Path | Non
         )
     if prompts is not None:
         raise BadValue("--prompts goes with a folder of pictures", found="a Parquet file", remedy="add a column prompt")
-    return PictureTable(place, told)
+    return PictureTable(place, shared_prompt)
 
 
 def text_prompt(text: str) -> Prompt:
@@ -102,7 +110,13 @@ class PictureFolder:
 
     def __init__(self, folder: Path, prompt: Prompt | None, table: Path | None) -> None:
         self.folder, self._prompt = folder, prompt
-        self._files = sorted(path for path in folder.rglob("*") if _is_picture(path, folder))
+        self._files = sorted(
+            path
+            for path in folder.rglob("*")
+            if path.suffix.lower() in PICTURE_ENDINGS
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            and path.is_file()
+        )
         if not self._files:
             raise BadFile(
                 "a study, or a folder with pictures in it, is needed",
@@ -122,29 +136,20 @@ class PictureFolder:
             yield SourcePicture(name, path, self._prompt or self._prompts.get(name))
 
     def _state(self, path: Path) -> tuple[str, int, int]:
-        found = path.stat()
-        return path.relative_to(self.folder).as_posix(), found.st_size, found.st_mtime_ns
-
-
-def _is_picture(path: Path, folder: Path) -> bool:
-    hidden = any(part.startswith(".") for part in path.relative_to(folder).parts)
-    return not hidden and path.suffix.lower() in PICTURE_ENDINGS and path.is_file()
-
-
-def _table_beside(folder: Path) -> Path | None:
-    return next((folder / name for name in TABLES if (folder / name).is_file()), None)
+        status = path.stat()
+        return path.relative_to(self.folder).as_posix(), status.st_size, status.st_mtime_ns
 
 
 def _read_prompts(path: Path) -> dict[str, Prompt]:
     """The prompt of each picture of a folder, by its name there."""
     table = read_plain(path, "prompts")
     image = _column(IMAGE, table.column_names, path)
-    found: dict[str, Prompt | None] = {}
+    prompts: dict[str, Prompt | None] = {}
     for number, row in enumerate(table.to_pylist(), 1):
         name, prompt = Path(str(row[image])).as_posix(), _prompt_of(row, blank_is_text=path.suffix != ".csv")
-        if found.setdefault(name, prompt) != prompt:
+        if prompts.setdefault(name, prompt) != prompt:
             raise BadValue("each picture may have one prompt", found=repr(name), where=f"{path}, row {number}")
-    return {name: prompt for name, prompt in found.items() if prompt is not None}
+    return {name: prompt for name, prompt in prompts.items() if prompt is not None}
 
 
 # -- a table ---------------------------------------------------------------------------------------------------------
@@ -164,10 +169,10 @@ class PictureTable:
             raise BadFile("a table with pictures is needed", found="no rows", where=str(path))
         self._image = _column(IMAGE, names, path)
         self._name = next((name for name in NAME if name in names), None)
-        wanted = [self._image, self._name, *TEXT, *PARTS]
-        self._columns = [name for name in wanted if name in names]
-        found = path.stat()
-        self.digest = _digest([found.st_size, found.st_mtime_ns, self._rows, prompt])
+        columns = [self._image, self._name, *TEXT, *PARTS]
+        self._columns = [name for name in columns if name in names]
+        status = path.stat()
+        self.digest = _digest([status.st_size, status.st_mtime_ns, self._rows, prompt])
 
     def __len__(self) -> int:
         return int(self._rows)
@@ -186,8 +191,8 @@ class PictureTable:
         if isinstance(data, str):
             data, path = None, data
         if data is not None and not isinstance(data, bytes):
-            found = type(data).__name__
-            raise BadValue("pictures are paths or bytes", found=found, where=f"{self.path}, row {number + 1}")
+            kind = type(data).__name__
+            raise BadValue("pictures are paths or bytes", found=kind, where=f"{self.path}, row {number + 1}")
         name = row[self._name] if self._name else path
         image = data if data is not None else None if path is None else self.path.parent / path
         return SourcePicture(str(number) if name is None else str(name), image, self._prompt or _prompt_of(row))
@@ -196,12 +201,12 @@ class PictureTable:
 # -- rows ------------------------------------------------------------------------------------------------------------
 
 
-def _column(wanted: tuple[str, ...], names: Iterable[str], path: Path) -> str:
-    known = list(names)
-    found = next((name for name in wanted if name in known), None)
-    if found is None:
-        raise BadColumns.missing(wanted[0], known, where=str(path))
-    return found
+def _column(synonyms: tuple[str, ...], names: Iterable[str], path: Path) -> str:
+    columns = list(names)
+    match = next((name for name in synonyms if name in columns), None)
+    if match is None:
+        raise BadColumns.missing(synonyms[0], columns, where=str(path))
+    return match
 
 
 def _prompt_of(row: Mapping[str, Any], *, blank_is_text: bool = True) -> Prompt | None:
@@ -214,24 +219,15 @@ def _prompt_of(row: Mapping[str, Any], *, blank_is_text: bool = True) -> Prompt 
     text = next((text for text in texts if text or blank_is_text), None)
     if not parts:
         return None if text is None else text_prompt(text)
-    told = "\n\n".join(parts.values()) if text is None else text
-    return Prompt(id=hashlib.sha256(told.encode()).hexdigest()[:16], text=text, **parts)
+    identity = "\n\n".join(parts.values()) if text is None else text
+    return Prompt(id=hashlib.sha256(identity.encode()).hexdigest()[:16], text=text, **parts)
 
 
 def _digest(parts: object) -> str:
     return hashlib.sha256(repr(parts).encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores of pictures that are no study (see `picture_source`), by a scorer that is named as in `salon score`.
-#
-#     OUT/NAME.parquet     item, value, sigma, unscored: one row a picture, in the order of the source
-#     OUT/NAME.json        the scorer's card and signature, and the counts
-#
-# The pictures pass by once and are never all in memory. What was scored is kept in shards until the table is written,
-# so
-# the same call goes on after an interruption; a pool or Ray give the same table.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a source ------------------------------------------------------------------------------------------------
 
 _PICTURES_PER_TASK = 64
 """Pictures given to a worker at once; what a killed run has to look at again."""
@@ -242,8 +238,8 @@ class PictureScoringWork:
 
     schema = SCORE_COLUMNS
 
-    def __init__(self, named: str, settings: ScoreSettings, signature: str) -> None:
-        self.named, self.settings, self.signature = named, settings, signature
+    def __init__(self, scorer: str, settings: ScoreSettings, signature: str) -> None:
+        self.named, self.settings, self.signature = scorer, settings, signature
 
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Load the scorer."""
@@ -254,86 +250,69 @@ class PictureScoringWork:
 def score_pictures(
     source: PictureSource,
     out: Path,
-    named: str,
+    scorer_name: str,
     settings: ScoreSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     *,
     name: str | None = None,
 ) -> ScoreRun:
-    """Score the pictures of `source` by the scorer that `named` names, and write the table to the folder `out`.
+    """Score the pictures of `source` by the scorer called `scorer_name`, and write the table to the folder `out`.
 
-    `progress` is told (done, wanted). `name` is what the scores are called, the scorer's own name unless given.
+    `progress` is called with (completed, total). `name` is what the scores are called, by default the scorer's own.
     """
     settings = settings or ScoreSettings()
-    scorer = make_scorer(named, settings)
+    scorer = make_scorer(scorer_name, settings)
     scorer.name = name or scorer.name
-    work = PictureScoringWork(named, settings, f"{scorer.signature}|{source.digest}")
+    work = PictureScoringWork(scorer_name, settings, f"{scorer.signature}|{source.digest}")
     file = scores_file(out, scorer.name)
     shards = file.with_name(f".{scorer.name}-{hashlib.sha256(work.signature.encode()).hexdigest()[:12]}")
-    wanted = min(len(source), settings.limit or len(source))
+    total = min(len(source), settings.limit or len(source))
     engine = EngineSettings(
         engine=settings.engine,
         workers=settings.workers,
         address=settings.address,
         batch=max(_PICTURES_PER_TASK, settings.batch),
     )
-    done = run_work(work, _tasks(source, settings.limit), shards, engine, _counter(progress, wanted))
-    lost = {one.key: f"the process that worked on it ended: {one.reason}" for one in done.lost}
-    table = _ordered_table(read_results(work, shards), source, settings.limit, lost)
-    check: GapCheck = getattr(scorer, "check", lambda gaps, done, wanted: None)
-    check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
-    run = write_scores(file, scorer, table, reused=done.reused, data=source.digest)
-    shutil.rmtree(shards)
-    return run
-
-
-def _tasks(source: PictureSource, limit: int | None) -> Iterator[WorkTask]:
-    return (WorkTask(f"{number:012}", pictured) for number, pictured in enumerate(islice(source, limit)))
-
-
-def _counter(progress: Callable[[int, int], None] | None, wanted: int) -> Callable[[int], None]:
-    done = 0
+    tasks = (WorkTask(f"{number:012}", picture) for number, picture in enumerate(islice(source, settings.limit)))
+    completed = 0
 
     def count(more: int) -> None:
-        nonlocal done
-        done += more
+        nonlocal completed
+        completed += more
         if progress is not None:
-            progress(done, wanted)
+            progress(completed, total)
 
-    return count
-
-
-def _ordered_table(table: pa.Table, source: PictureSource, limit: int | None, lost: dict[str, str]) -> pa.Table:
-    """The rows in the order of the source, with those that took their worker down."""
-    if lost:
-        items = {f"{number:012}": one.item for number, one in enumerate(islice(source, limit))}
+    work_result = run_work(work, tasks, shards, engine, count)
+    lost = {task.key: f"the process that worked on it ended: {task.reason}" for task in work_result.lost}
+    table = read_results(work, shards)
+    if lost:  # pictures that took their worker down go back to their places
+        items = {f"{number:012}": picture.item for number, picture in enumerate(islice(source, settings.limit))}
         rows = [{"key": key, "item": items[key], "unscored": reason} for key, reason in lost.items()]
         table = pa.concat_tables([table, pa.Table.from_pylist(rows, table.schema)]).sort_by("key")
-    return table.drop_columns("key")
+    table = table.drop_columns("key")
+    check: GapCheck = getattr(scorer, "check", lambda gaps, completed, total: None)
+    check(Counter(table.column("unscored").drop_null().to_pylist()), table.num_rows, table.num_rows)
+    run = write_scores(file, scorer, table, reused=work_result.reused, data=source.digest)
+    shutil.rmtree(shards)
+    return run
 
 
 def _score_task(scorer: Scorer, pictures: Sequence[SourcePicture]) -> list[Row]:
     """Scorers open files, so bytes become some for as long as they are looked at."""
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:
-        items = [_picture_item(one, Path(folder) / str(number)) for number, one in enumerate(pictures)]
-        found = score_items(scorer, [(item, one.prompt) for item, one in zip(items, pictures, strict=True)])
-    return [score_row(item.id, result) for item, result in zip(items, found, strict=True)]
+        items = []
+        for number, picture in enumerate(pictures):
+            path = picture.image
+            if isinstance(path, bytes):
+                place = Path(folder) / str(number)
+                place.write_bytes(path)
+                path = place
+            items.append(Item(id=picture.item, image=None if path is None else str(path)))
+        results = score_items(scorer, [(item, picture.prompt) for item, picture in zip(items, pictures, strict=True)])
+    return [score_row(item.id, result) for item, result in zip(items, results, strict=True)]
 
 
-def _picture_item(one: SourcePicture, place: Path) -> Item:
-    if isinstance(one.image, bytes):
-        place.write_bytes(one.image)
-        return Item(id=one.item, image=str(place))
-    return Item(id=one.item, image=None if one.image is None else str(one.image))
-
-
-# --------------------------------------------------------------------------------------------------
-# A scorer in many places at once: workers, here in a pool or on Ray, each with a copy of it; every item exactly once.
-#
-# Results are shards in `STUDY/scores` until the table is written, so a run that was killed goes on where it stopped,
-# and
-# the table is the same as the one that a single process writes.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a study by several workers ------------------------------------------------------------------------------
 
 _ITEMS_AT_ONCE = 4096
 """Items handed to the workers before the next are looked at."""
@@ -344,23 +323,28 @@ class ScoringWork:
 
     schema = pa.schema([("value", pa.float64()), ("sigma", pa.float64()), ("unscored", pa.string())])
 
-    def __init__(self, named: str, settings: ScoreSettings, signature: str) -> None:
-        self.named, self.settings, self.signature = named, settings, signature
+    def __init__(self, scorer: str, settings: ScoreSettings, signature: str) -> None:
+        self.named, self.settings, self.signature = scorer, settings, signature
 
     def open(self) -> Callable[[Sequence[Any]], list[Row]]:
         """Load the scorer."""
         scorer = make_scorer(self.named, self.settings)
-        return lambda asked: [_result_row(result) for result in score_items(scorer, asked)]
+
+        def score(pairs: Sequence[Any]) -> list[Row]:
+            rows = (score_row("", result) for result in score_items(scorer, pairs))
+            return [{name: row[name] for name in self.schema.names} for row in rows]
+
+        return score
 
 
 class DistributedScorer:
-    """The scorer that `named` names, over workers; shards are kept below `folder`."""
+    """A scorer by its name, over workers; shards are kept below `folder`."""
 
     batch = _ITEMS_AT_ONCE
 
-    def __init__(self, named: str, settings: ScoreSettings, folder: Path) -> None:
-        self._here = make_scorer(named, settings)
-        self._work = ScoringWork(named, settings, str(self._here.signature))
+    def __init__(self, scorer: str, settings: ScoreSettings, folder: Path) -> None:
+        self._here = make_scorer(scorer, settings)
+        self._work = ScoringWork(scorer, settings, str(self._here.signature))
         self._engine = EngineSettings(
             engine=settings.engine, workers=settings.workers, address=settings.address, batch=max(8, settings.batch)
         )
@@ -374,32 +358,25 @@ class DistributedScorer:
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """One number per item, None where it could not be scored."""
-        return [found.value if isinstance(found, PictureScore) else None for found in self.results(items, prompts)]
+        return [result.value if isinstance(result, PictureScore) else None for result in self.results(items, prompts)]
 
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """One number per item with its sigma, or the reason why there is none."""
-        asked = list(zip(items, prompts, strict=True))
-        keys = [_key(self._here, *one) for one in asked]
-        tasks = {key: WorkTask(key, one) for key, one in zip(keys, asked) if key is not None}
-        done = run_work(self._work, tasks.values(), self._folder, self._engine)
+        pairs = list(zip(items, prompts, strict=True))
+        make_key = getattr(self._here, "key", lambda item, prompt: item.id)
+        keys = [make_key(item, prompt) for item, prompt in pairs]
+        tasks = {key: WorkTask(key, pair) for key, pair in zip(keys, pairs) if key is not None}
+        work_result = run_work(self._work, tasks.values(), self._folder, self._engine)
         table = read_results(self._work, self._folder)
-        known = dict(zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()))
-        lost = {one.key: f"the process that worked on it ended: {one.reason}" for one in done.lost}
-        return [_row_result(known.get(key or ""), lost.get(key or "", "the picture cannot be read")) for key in keys]
-
-
-def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
-    make = getattr(scorer, "key", None)
-    return item.id if make is None else make(item, prompt)
-
-
-def _result_row(result: ScoreResult) -> Row:
-    if isinstance(result, PictureScore):
-        return {"value": result.value, "sigma": result.sigma, "unscored": None}
-    return {"value": None, "sigma": None, "unscored": result.reason}
-
-
-def _row_result(row: Row | None, missing: str) -> ScoreResult:
-    if row is None:
-        return MissingScore(missing)
-    return MissingScore(row["unscored"]) if row["value"] is None else PictureScore(row["value"], row["sigma"])
+        rows = dict(zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()))
+        lost = {task.key: f"the process that worked on it ended: {task.reason}" for task in work_result.lost}
+        results: list[ScoreResult] = []
+        for key in keys:
+            row = rows.get(key or "")
+            if row is None:
+                results.append(MissingScore(lost.get(key or "", "the picture cannot be read")))
+            elif row["value"] is None:
+                results.append(MissingScore(row["unscored"]))
+            else:
+                results.append(PictureScore(row["value"], row["sigma"]))
+        return results

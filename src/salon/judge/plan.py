@@ -25,10 +25,8 @@ from salon.judge.protocol import (
     wordings,
 )
 from salon.judge.vlm import Conversation
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Criterion, Study
-from salon.study.answers import Point
-from salon.study.nouns import Setting, Signature
+from salon.store import is_inside, read_picture
+from salon.study import Criterion, Point, Setting, Signature, Study
 
 Step = Callable[[str], None]
 BYTES_PER_TOKEN = 4
@@ -69,7 +67,9 @@ class JudgePlan:
     @cached_property
     def notes(self) -> list[str]:
         """What a reader of the verdicts should know about the questions."""
-        unasked = [one.id for one in self.study.criteria if one.is_flag and one.id not in self.criteria]
+        unasked = [
+            criterion.id for criterion in self.study.criteria if criterion.is_flag and criterion.id not in self.criteria
+        ]
         flags = [
             f"{id} is a flag: no pair is compared by it (--criterion {id} does; --protocol rate asks for the flag)"
             for id in unasked
@@ -78,8 +78,10 @@ class JudgePlan:
         if self.settings.cohort is not None:
             return flags
         torn = [id for id in self.criteria if len(seen_views(self.study, id)) > 1]
-        told = "people saw different parts of the prompt; the judge got what the criterion names (--cohort: another)"
-        return [*flags, *(f"{id}: {told}" for id in torn)]
+        sentence = (
+            "people saw different parts of the prompt; the judge got what the criterion names (--cohort: another)"
+        )
+        return [*flags, *(f"{id}: {sentence}" for id in torn)]
 
     @cached_property
     def items(self) -> list[str]:
@@ -97,26 +99,26 @@ class JudgePlan:
 
     def signature(self, vlm: Signature) -> Signature:
         """What would have to be equal for the same verdicts."""
-        told: dict[str, Setting] = {
+        settings: dict[str, Setting] = {
             name: "+".join(value) or None if isinstance(value, tuple) else value
             for name, value in self.settings.model_dump().items()
             if value != JudgeSettings.model_fields[name].default
         }
-        told |= {"template": f"{self.templates.version}-{self.templates.hash}", "asked": self._asked}
+        settings |= {"template": f"{self.templates.version}-{self.templates.hash}", "asked": self._asked}
         return Signature(
             method=f"judge-{self.settings.protocol}[{vlm}]",
             data=self.study.hash[:12],
             revision=self.study.revision,
-            settings=told,
+            settings=settings,
         )
 
     def size(self) -> str:
         """How the number of calls comes about: 40 pairs x 2 orders x 10 criteria = 800 calls."""
-        one = self.questions[0]
+        first = self.questions[0]
         subjects = len({(question.prompt, question.a, question.b) for question in self.questions})
-        factors = [f"{subjects:,} {'items' if one.b is None else 'pairs'}"]
-        factors += [] if one.b is None else ["2 orders"]
-        if one.point is not None:
+        factors = [f"{subjects:,} {'items' if first.b is None else 'pairs'}"]
+        factors += [] if first.b is None else ["2 orders"]
+        if first.point is not None:
             factors.append(f"{len({question.point for question in self.questions}):,} points")
         elif len(self.criteria) > 1 and not self.settings.together:
             factors.append(f"{len(self.criteria):,} criteria")
@@ -158,12 +160,24 @@ def plan_run(
     points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
     questions = _questions(study, criteria, settings, pairs, points)
     if not questions:
-        raise _no_questions_error(settings, study)
+        remedies = {
+            "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
+            "rate": "the study has no items",
+            "checklist": "nobody ticked a checklist here: give points with --points FILE",
+        }
+        raise BadValue(
+            "at least one question is needed",
+            found="none",
+            where=f"study {study.name!r}",
+            remedy=remedies[settings.protocol],
+        )
     messages = Messages(study, Path(folder), settings, texts, points=points)
-    for question in {(one.prompt, one.criteria): one for one in questions}.values():
+    for question in {(sample.prompt, sample.criteria): sample for sample in questions}.values():
         messages.shown_prompt(question)  # a prompt without the parts of its view is found now
-    asked = tuple(one for question in questions for one in every_order_and_sample(question, settings.samples))
-    plan = JudgePlan(study, Path(folder), settings, texts, criteria, asked, messages, tuple(points))
+    all_questions = tuple(
+        sample for question in questions for sample in every_order_and_sample(question, settings.samples)
+    )
+    plan = JudgePlan(study, Path(folder), settings, texts, criteria, all_questions, messages, tuple(points))
     if looks:
         check_pictures(plan, step or (lambda _: None))
     return plan
@@ -177,7 +191,7 @@ def _criteria(study: Study, settings: JudgeSettings, *, looks: bool) -> tuple[st
         if not chosen:
             raise BadValue(
                 "a criterion that orders items is needed",
-                found="flags alone: " + ", ".join(one.id for one in study.criteria),
+                found="flags alone: " + ", ".join(flag.id for flag in study.criteria),
                 remedy="name one with --criterion, or ask for flags with --protocol rate",
             )
     for criterion in chosen:
@@ -219,20 +233,6 @@ def _questions(
     if settings.protocol == "rate":
         return point_questions(study, criteria, settings)
     return checklist_questions(study, criteria, settings, points)
-
-
-def _no_questions_error(settings: JudgeSettings, study: Study) -> BadValue:
-    remedies = {
-        "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
-        "rate": "the study has no items",
-        "checklist": "nobody ticked a checklist here: give points with --points FILE",
-    }
-    return BadValue(
-        "at least one question is needed",
-        found="none",
-        where=f"study {study.name!r}",
-        remedy=remedies[settings.protocol],
-    )
 
 
 def check_pictures(plan: JudgePlan, step: Step) -> None:

@@ -30,9 +30,9 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator
 from salon.errors import BadValue
 from salon.judge.measurements.pixels import PictureView, text_contrast
 from salon.judge.measurements.text import fold_words, found_words, ink_of
-from salon.models.ocr import TextLine
-from salon.render.colors import oklab, parse_color
-from salon.study.nouns import Noun, bad_value
+from salon.models import TextLine
+from salon.render import oklab, parse_color
+from salon.study import Noun, bad_value
 
 RULES_VERSION = 1
 """Of the rules' formulas and tolerances; raised when the same pixels would be answered otherwise."""
@@ -149,48 +149,44 @@ def read_rule(record: dict[str, Any], *, where: str) -> Rule:
         raise bad_value(error, noun="Rule", where=where) from None
 
 
-def answer_from_pixels(rule: Rule, seen: PictureView) -> RuleFinding:
+def answer_from_pixels(rule: Rule, view: PictureView) -> RuleFinding:
     """What the pixels of a picture say to a rule."""
+    width, height = view.image.size
     match rule:
         case WordsRule():
-            return _text(rule, seen)
+            return words_finding(rule.text, [line.text for line in view.lines], "read")
         case OnlyRule():
-            return _only(rule, seen)
+            return only_finding(rule.texts, [line.text for line in view.lines if line.confidence >= SURE])
         case ColorRule():
-            return _color(rule, seen)
+            color = np.array(oklab(parse_color(rule.color)))
+            share = float((np.linalg.norm(view.colors - color, axis=1) < NEAR).mean())
+            least = LEADING if rule.leads else THERE
+            return RuleFinding(share >= least, f"{rule.color} on {share:.1%} of the picture, {least:.0%} needed")
         case PlaceRule():
-            return _place(rule, seen)
+            lines = lines_of(rule.text, view.lines)
+            if not lines:
+                return RuleFinding(False, f"“{rule.text}” is not found")
+            across = min(line.left for line in lines) + max(line.right for line in lines)
+            down = min(line.top for line in lines) + max(line.bottom for line in lines)
+            return place_finding(rule.at, across / 2 / width, down / 2 / height)
         case LargestRule():
-            return _largest(rule, seen)
+            lines = lines_of(rule.text, view.lines)
+            other_lines = [line for line in view.lines if line not in lines and line.confidence >= SURE]
+            own, rest = ([ink_height(line, view) for line in some] for some in (lines, other_lines))
+            return largest_finding(own, rest, rule.times)
         case SizeRule():
-            return _size(rule, seen)
+            heights = [ink_height(line, view) for line in lines_of(rule.text, view.lines)]
+            return size_finding(heights, height, rule.least)
         case ContrastRule():
-            return _contrast(rule, seen)
+            contrast = text_contrast(view) if view.lines else 1.0
+            return contrast_finding(1.0 if contrast is None else contrast, rule.least)
         case MarginRule():
-            return _margin(rule, seen)
-
-
-# -- words -----------------------------------------------------------------------------------------------------------
-
-
-def _text(rule: WordsRule, seen: PictureView) -> RuleFinding:
-    words = plain_words(rule.text)
-    found = found_words([words], (" ".join(plain_words(line.text)) for line in seen.lines))[0]
-    return words_finding(words, found, "read")
-
-
-def words_finding(words: Sequence[str], found: Sequence[bool], verb: str) -> RuleFinding:
-    """Whether all words were found, and which were not."""
-    lost = [word for word, there in zip(words, found) if not there]
-    told = f"{sum(found)} of {len(words)} words {verb}"
-    return RuleFinding(not lost, f"{told}, not: {', '.join(lost)}" if lost else told)
-
-
-def _only(rule: OnlyRule, seen: PictureView) -> RuleFinding:
-    together = "".join(word for text in rule.texts for word in plain_words(text))
-    read = [word for line in seen.lines if line.confidence >= SURE for word in plain_words(line.text)]
-    others = [word for word in read if len(word) >= LETTERS and word not in together]
-    return RuleFinding(not others, f"other words: {', '.join(others)}" if others else "no other words")
+            lines = [line for text in rule.texts for line in lines_of(text, view.lines)]
+            edges = [
+                min(line.left, line.top, width - line.right, height - line.bottom) + PADDING * line.height
+                for line in lines
+            ]
+            return margin_finding(edges, min(width, height), rule.least)
 
 
 def plain_words(text: str) -> list[str]:
@@ -198,19 +194,19 @@ def plain_words(text: str) -> list[str]:
 
     An engine sees accents where strokes touch a letter, lines break at hyphens, and many faces draw 0 as O.
     """
-    plain = "".join(one for one in unicodedata.normalize("NFKD", text) if not unicodedata.combining(one))
+    plain = "".join(letter for letter in unicodedata.normalize("NFKD", text) if not unicodedata.combining(letter))
     return [word.replace("0", "o") for word in fold_words(_HYPHENS.sub(" ", plain).split())]
 
 
 def lines_of(text: str, lines: Sequence[TextLine]) -> list[TextLine]:
     """The lines that hold `text`, misspelled or not, without those much smaller than the tallest of them."""
     together = "".join(plain_words(text))
-    found = [line for line in lines if _alike("".join(plain_words(line.text)), together) >= ALIKE]
-    tallest = max((line.height for line in found), default=0.0)
-    return [line for line in found if line.height > 0.6 * tallest]
+    matches = [line for line in lines if _likeness("".join(plain_words(line.text)), together) >= ALIKE]
+    tallest = max((line.height for line in matches), default=0.0)
+    return [line for line in matches if line.height > 0.6 * tallest]
 
 
-def _alike(letters: str, together: str) -> float:
+def _likeness(letters: str, together: str) -> float:
     """Share of the letters that are in the text, in runs of two or more; 1 where the text holds them as they are."""
     if letters and letters in together:
         return 1.0
@@ -218,26 +214,33 @@ def _alike(letters: str, together: str) -> float:
     return sum(block.size for block in blocks if block.size > 1) / max(1, len(letters))
 
 
-# -- color -----------------------------------------------------------------------------------------------------------
+def ink_height(line: TextLine, view: PictureView) -> float:
+    """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
+    top, left = max(0, int(line.top)), max(0, int(line.left))
+    ink = ink_of(view.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
+    rows = np.flatnonzero(ink.mean(axis=1) > _INKED)
+    most = line.height * (1 - PADDING)
+    return min(most, float(rows[-1] - rows[0] + 1)) if len(rows) else most
 
 
-def _color(rule: ColorRule, seen: PictureView) -> RuleFinding:
-    asked = np.array(oklab(parse_color(rule.color)))
-    share = float((np.linalg.norm(seen.colors - asked, axis=1) < NEAR).mean())
-    least = LEADING if rule.leads else THERE
-    return RuleFinding(share >= least, f"{rule.color} on {share:.1%} of the picture, {least:.0%} needed")
+# -- findings, the same for pixels and for layouts ---------------------------------------------------------------------
 
 
-# -- order on the page -----------------------------------------------------------------------------------------------
+def words_finding(text: str, texts: Sequence[str], verb: str) -> RuleFinding:
+    """Whether all words of `text` are in the texts found, and which are not."""
+    words = plain_words(text)
+    is_found = found_words([words], (" ".join(plain_words(line)) for line in texts))[0]
+    lost = [word for word, there in zip(words, is_found) if not there]
+    count = f"{sum(is_found)} of {len(words)} words {verb}"
+    return RuleFinding(not lost, f"{count}, not: {', '.join(lost)}" if lost else count)
 
 
-def _place(rule: PlaceRule, seen: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, seen.lines)
-    if not lines:
-        return RuleFinding(False, f"“{rule.text}” is not found")
-    left, right = min(line.left for line in lines), max(line.right for line in lines)
-    top, bottom = min(line.top for line in lines), max(line.bottom for line in lines)
-    return place_finding(rule.at, (left + right) / 2 / seen.image.width, (top + bottom) / 2 / seen.image.height)
+def only_finding(allowed: Sequence[str], texts: Sequence[str]) -> RuleFinding:
+    """Whether the texts found hold no words but those of `allowed`."""
+    together = "".join(word for text in allowed for word in plain_words(text))
+    words = [word for text in texts for word in plain_words(text)]
+    extra = [word for word in words if len(word) >= LETTERS and word not in together]
+    return RuleFinding(not extra, f"other words: {', '.join(extra)}" if extra else "no other words")
 
 
 def place_finding(at: At, across: float, down: float) -> RuleFinding:
@@ -246,26 +249,14 @@ def place_finding(at: At, across: float, down: float) -> RuleFinding:
     return RuleFinding(_THIRDS[at] == min(2, int(3 * share)), f"its middle is at {share:.0%}, {at} asked for")
 
 
-def _largest(rule: LargestRule, seen: PictureView) -> RuleFinding:
-    lines = lines_of(rule.text, seen.lines)
-    others = [line for line in seen.lines if line not in lines and line.confidence >= SURE]
-    own, rest = ([ink_height(line, seen) for line in some] for some in (lines, others))
-    return largest_finding(own, rest, rule.times)
-
-
-def largest_finding(own: Sequence[float], others: Sequence[float], times: float) -> RuleFinding:
+def largest_finding(own: Sequence[float], other_heights: Sequence[float], times: float) -> RuleFinding:
     """Whether the tallest of `own` heights is `times` the tallest of the others."""
     if not own:
         return RuleFinding(False, "the text is not found")
-    ratio = max(own) / max(others) if others else np.inf
+    ratio = max(own) / max(other_heights) if other_heights else np.inf
     return RuleFinding(
-        ratio >= times, f"{ratio:.2f} times as tall as the next, {times:g} needed" if others else "alone"
+        ratio >= times, f"{ratio:.2f} times as tall as the next, {times:g} needed" if other_heights else "alone"
     )
-
-
-def _size(rule: SizeRule, seen: PictureView) -> RuleFinding:
-    heights = [ink_height(line, seen) for line in lines_of(rule.text, seen.lines)]
-    return size_finding(heights, seen.image.height, rule.least)
 
 
 def size_finding(heights: Sequence[float], whole: float, least: float) -> RuleFinding:
@@ -274,34 +265,9 @@ def size_finding(heights: Sequence[float], whole: float, least: float) -> RuleFi
     return RuleFinding(share >= least, f"{share:.1%} of the height, {least:.1%} needed")
 
 
-def ink_height(line: TextLine, seen: PictureView) -> float:
-    """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
-    top, left = max(0, int(line.top)), max(0, int(line.left))
-    ink = ink_of(seen.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])
-    rows = np.flatnonzero(ink.mean(axis=1) > _INKED)
-    most = line.height * (1 - PADDING)
-    return min(most, float(rows[-1] - rows[0] + 1)) if len(rows) else most
-
-
-def _contrast(rule: ContrastRule, seen: PictureView) -> RuleFinding:
-    found = text_contrast(seen) if seen.lines else 1.0
-    return contrast_finding(1.0 if found is None else found, rule.least)
-
-
-def contrast_finding(found: float, least: float) -> RuleFinding:
+def contrast_finding(contrast: float, least: float) -> RuleFinding:
     """Whether a contrast suffices."""
-    return RuleFinding(found >= least, f"contrast {found:.1f}, {least:g} needed")
-
-
-def _margin(rule: MarginRule, seen: PictureView) -> RuleFinding:
-    width, height = seen.image.size
-    lines = [line for text in rule.texts for line in lines_of(text, seen.lines)]
-    edges = [_to_edge(line, width, height) + PADDING * line.height for line in lines]
-    return margin_finding(edges, min(width, height), rule.least)
-
-
-def _to_edge(line: TextLine, width: int, height: int) -> float:
-    return min(line.left, line.top, width - line.right, height - line.bottom)
+    return RuleFinding(contrast >= least, f"contrast {contrast:.1f}, {least:g} needed")
 
 
 def margin_finding(edges: Sequence[float], short: float, least: float) -> RuleFinding:

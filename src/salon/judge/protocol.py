@@ -1,8 +1,7 @@
-"""What one call gave: the record every figure about a judge is computed from.
+"""What judges are asked: settings, questions about pairs, items and points of checklists, and the record of a verdict.
 
-A judge's answers live in `STUDY/judges/NAME/`: a study of its own (so `salon check` and `salon fuse` read it as they
-read any other), with `verdicts.parquet`, one row a call and criterion, and `judge.json`, its settings and signature,
-beside the tables.
+A pair is always asked in both orders. Every call leaves a `JudgeVerdict` for each of its criteria, the record that
+every figure about a judge is computed from.
 """
 
 from __future__ import annotations
@@ -22,9 +21,7 @@ from pydantic import Field, model_validator
 
 from salon.errors import BadColumns, BadFile, BadValue, UnknownReference
 from salon.judge.vlm import Decoding
-from salon.study import Study
-from salon.study.answers import Point
-from salon.study.nouns import Choice, Criterion, Noun, Outcome, Ranking
+from salon.study import Choice, Criterion, Noun, Outcome, Point, Ranking, Study
 
 ProtocolName = Literal["compare", "rate", "checklist"]
 
@@ -67,9 +64,7 @@ class JudgeVerdict(Noun):
     """When the answer was given, UTC, ISO 8601; a run that finds it in the store keeps it."""
 
 
-# --------------------------------------------------------------------------------------------------
-# One question to a judge: what is asked about which items, in which order and wording. No texts in here.
-# --------------------------------------------------------------------------------------------------
+# -- questions ---------------------------------------------------------------------------------------------------------
 
 PairOrder = Literal["a", "b"]
 ORDERS: tuple[PairOrder, ...] = ("a", "b")
@@ -131,9 +126,7 @@ def every_order_and_sample(question: JudgeQuestion, samples: int) -> Iterator[Ju
             yield question.model_copy(update={"left": left, "sample": sample})
 
 
-# --------------------------------------------------------------------------------------------------
-# Everything a judge can be told, described once: flags, help, docs and signatures read it here.
-# --------------------------------------------------------------------------------------------------
+# -- settings ----------------------------------------------------------------------------------------------------------
 
 PairChoice = Literal["judged", "all"]
 PointWords = Literal["pass-fail", "yes-no"]
@@ -195,9 +188,7 @@ class JudgeSettings(Noun):
         return ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Comparing two items: which pairs are asked about, how a reply is read, and what both orders say together.
-# --------------------------------------------------------------------------------------------------
+# -- pairs -------------------------------------------------------------------------------------------------------------
 
 Pair = tuple[str, str]
 
@@ -208,30 +199,24 @@ Pair = tuple[str, str]
 def judged_pairs(study: Study, criterion: str) -> list[Pair]:
     """The pairs that people ordered under `criterion`: compared, ranked, rated, or chosen from."""
     raters = {rater.id: rater.kind for rater in study.nouns("raters")}
-    found = set(_compared_pairs(study, criterion, raters))
+    view = study.comparisons
+    rows = np.flatnonzero(view.criterion == [entry.id for entry in study.criteria].index(criterion))
+    rows = rows[np.array([kind != "model" for kind in raters.values()], bool)[view.rater[rows]]]
+    ids = study.ids("items").to_pylist()
+    compared = np.unique(np.stack([view.a[rows], view.b[rows]], axis=1), axis=0)
+    pairs = {order_pair(ids[a], ids[b]) for a, b in compared}
     ordered_items: Iterator[Ranking | Choice] = chain(study.nouns("rankings"), study.nouns("choices"))
     for noun in ordered_items:
         if noun.criterion == criterion and raters[noun.rater] != "model" and noun.skipped is None:
-            found |= {order_pair(*pair) for pair in combinations(noun.items, 2)}
-    if not found:
+            pairs |= {order_pair(*pair) for pair in combinations(noun.items, 2)}
+    if not pairs:
         rated = {
             noun.item
             for noun in study.nouns("ratings")
             if noun.criterion == criterion and raters[noun.rater] != "model" and noun.value is not None
         }
-        found = {pair for pair in all_pairs(study) if rated.issuperset(pair)}
-    return sorted(found)
-
-
-def _compared_pairs(study: Study, criterion: str, raters: Mapping[str, str]) -> Iterator[Pair]:
-    view = study.comparisons
-    number = [one.id for one in study.criteria].index(criterion)
-    people = np.array([kind != "model" for kind in raters.values()], bool)
-    rows = np.flatnonzero(view.criterion == number)
-    rows = rows[people[view.rater[rows]]]
-    ids = study.ids("items").to_pylist()
-    for a, b in np.unique(np.stack([view.a[rows], view.b[rows]], axis=1), axis=0):
-        yield order_pair(ids[a], ids[b])
+        pairs = {pair for pair in all_pairs(study) if rated.issuperset(pair)}
+    return sorted(pairs)
 
 
 def all_pairs(study: Study) -> list[Pair]:
@@ -252,23 +237,22 @@ def read_pairs(path: Path, study: Study) -> list[Pair]:
             for name in ("a", "b"):
                 if name not in names:
                     raise BadColumns.missing(name, names, where=str(path))
-            found = [(row["a"] or "", row["b"] or "") for row in rows]
+            pairs = [(row["a"] or "", row["b"] or "") for row in rows]
     except (OSError, UnicodeDecodeError, csv.Error) as error:
         raise BadFile("pairs as CSV with columns a and b are needed", found=error, where=str(path)) from None
     groups = dict(zip(study.ids("items").to_pylist(), study.item_groups.tolist()))
-    for number, (a, b) in enumerate(found):
-        _check_pair(a, b, groups, f"{path}, pair {number + 1}", study.compare_within)
-    if not found:
+    for number, (a, b) in enumerate(pairs):
+        where = f"{path}, pair {number + 1}"
+        for item in (a, b):
+            if item not in groups:
+                raise UnknownReference("pairs may only name items of the study", found=repr(item), where=where)
+        if a == b or groups[a] != groups[b] or groups[a] < 0:
+            raise BadValue(
+                f"two different items of one {study.compare_within} are needed", found=f"{a!r} and {b!r}", where=where
+            )
+    if not pairs:
         raise BadFile("at least one pair is needed", found="none", where=str(path))
-    return sorted({order_pair(*pair) for pair in found})
-
-
-def _check_pair(a: str, b: str, groups: Mapping[str, int], where: str, within: str) -> None:
-    for item in (a, b):
-        if item not in groups:
-            raise UnknownReference("pairs may only name items of the study", found=repr(item), where=where)
-    if a == b or groups[a] != groups[b] or groups[a] < 0:
-        raise BadValue(f"two different items of one {within} are needed", found=f"{a!r} and {b!r}", where=where)
+    return sorted({order_pair(*pair) for pair in pairs})
 
 
 def order_pair(a: str, b: str) -> Pair:
@@ -280,19 +264,19 @@ def order_pair(a: str, b: str) -> Pair:
 
 
 def pair_questions(
-    study: Study, criteria: Sequence[str], settings: JudgeSettings, given: Sequence[Pair] | None = None
+    study: Study, criteria: Sequence[str], settings: JudgeSettings, selected_pairs: Sequence[Pair] | None = None
 ) -> list[JudgeQuestion]:
     """One question for each pair and criterion (or all criteria at once), still without order and sample."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
-    every = given if given is not None else all_pairs(study) if settings.pairs == "all" else None
+    every = selected_pairs if selected_pairs is not None else all_pairs(study) if settings.pairs == "all" else None
     pairs = {id: every if every is not None else judged_pairs(study, id) for id in criteria}
     chosen = limit_units({pair for some in pairs.values() for pair in some}, settings.limit)
-    asked = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
+    criterion_groups = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
     questions = []
-    for names in asked:
-        known = chosen & {pair for id in names for pair in pairs[id]}
+    for names in criterion_groups:
+        group_pairs = chosen & {pair for id in names for pair in pairs[id]}
         texts = 1 if settings.together else len(wordings(study.criterion(names[0])))
-        for a, b in sorted(known):
+        for a, b in sorted(group_pairs):
             prompt = prompts[a] if prompts[a] == prompts[b] else None
             wording = choose_paraphrase(texts, prompt, a, b)
             questions.append(
@@ -336,19 +320,17 @@ def both_orders(first: Outcome | None, second: Outcome | None) -> Outcome | None
     return first if first == second else "tie"
 
 
-# --------------------------------------------------------------------------------------------------
-# Rating one item: a number for each criterion on the study's scale.
-# --------------------------------------------------------------------------------------------------
+# -- ratings -----------------------------------------------------------------------------------------------------------
 
 
 def point_questions(study: Study, criteria: Sequence[str], settings: JudgeSettings) -> list[JudgeQuestion]:
     """One question for each item and criterion (or all criteria at once), still without its sample."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
     chosen = sorted(item for (item,) in limit_units(((item,) for item in prompts), settings.limit))
-    asked = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
+    criterion_groups = [tuple(criteria)] if settings.together else [(id,) for id in criteria]
     return [
         JudgeQuestion(protocol="rate", criteria=names, prompt=prompts[item], a=item)
-        for names in asked
+        for names in criterion_groups
         for item in chosen
     ]
 
@@ -380,24 +362,20 @@ def mean_value(values: Sequence[float | None]) -> float | None:
     return sum(read) / len(read) if 2 * len(read) > len(values) else None
 
 
-# --------------------------------------------------------------------------------------------------
-# Checklists: one question for each point, answered by one of two words.
-#
-# Points come from the study, where people ticked them, or from a file (`salon.store.plain_files`).
-# --------------------------------------------------------------------------------------------------
+# -- checklists --------------------------------------------------------------------------------------------------------
 
 
 def ticked_points(study: Study) -> list[Point]:
     """The points that people ticked in the study, for the prompts they ticked them for."""
     prompts = {item.id: item.prompt for item in study.nouns("items")}
     kinds = {rater.id: rater.kind for rater in study.nouns("raters")}
-    found = {
+    ticked = {
         (point, prompts[noun.item], noun.criterion): None
         for noun in study.nouns("checklists")
         if kinds[noun.rater] != "model"
         for point in noun.points
     }
-    return [Point(id=id, prompt=prompt, criterion=criterion) for id, prompt, criterion in found]
+    return [Point(id=id, prompt=prompt, criterion=criterion) for id, prompt, criterion in ticked]
 
 
 def checklist_questions(

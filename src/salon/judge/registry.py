@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
@@ -12,19 +11,15 @@ from typing import Any, Literal
 
 from pydantic import Field, model_validator
 
-from salon.calls.service import Budget, Limits, Prices, Secret, base_address, is_local
-from salon.calls.store import CallStore
-from salon.engine.work import EngineSettings
+from salon.calls import Budget, CallStore, Limits, Prices, Secret, base_address, is_local
+from salon.engine import EngineSettings
 from salon.errors import BadValue, SalonError
 from salon.judge.chat_protocol import PictureSettings
 from salon.judge.openai_chat import MOST_REPLY_TOKENS, OpenAIChat
 from salon.judge.reply_storage import CachedVlm, DistributedVlm
 from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
 from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
-from salon.study import Study
-from salon.study.answers import Point
-from salon.study.nouns import Noun
-from salon.study.plugins import LoadedPlugin, load_plugin, plugin_lines
+from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_lines
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
@@ -100,18 +95,18 @@ class JudgeSpec(Noun):
 
     @model_validator(mode="before")
     @classmethod
-    def _split_model(cls, given: Any) -> Any:
+    def _split_model(cls, fields: Any) -> Any:
         """`openai:MODEL@URL` as model and endpoint."""
-        model = given.get("model") if isinstance(given, dict) else None
+        model = fields.get("model") if isinstance(fields, dict) else None
         if not isinstance(model, str):
-            return given
+            return fields
         model = model.removeprefix("openai:")
         name, mark, url = model.rpartition("@http")
         if not mark:
-            return given | {"model": model}
-        if given.get("endpoint", OPENAI_URL) not in (OPENAI_URL, f"http{url}"):
-            raise ValueError(f"the endpoint is named twice: {model} and {given['endpoint']}; leave --endpoint out")
-        return given | {"model": name, "endpoint": f"http{url}"}
+            return fields | {"model": model}
+        if fields.get("endpoint", OPENAI_URL) not in (OPENAI_URL, f"http{url}"):
+            raise ValueError(f"the endpoint is named twice: {model} and {fields['endpoint']}; leave --endpoint out")
+        return fields | {"model": name, "endpoint": f"http{url}"}
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
@@ -135,59 +130,65 @@ class JudgeSpec(Noun):
 
     def check(self) -> None:
         """Raise BadValue unless exactly one of the ways to answer was given."""
-        given = [FLAGS.get(way, way) for way in WAYS if getattr(self, way) is not None]
-        if len(given) != 1:
+        chosen = [FLAGS.get(way, way) for way in WAYS if getattr(self, way) is not None]
+        if len(chosen) != 1:
             flags = [f"--{FLAGS.get(way, way)}" for way in WAYS]
             raise BadValue(
                 f"one of {', '.join(flags[:-1])} and {flags[-1]} is needed",
-                found=" and ".join(f"--{way}" for way in given) or "none of them",
+                found=" and ".join(f"--{way}" for way in chosen) or "none of them",
                 remedy="--model openai:NAME@URL for a server, --simulated accuracy=0.7,bias=0.2 to try it out",
             )
         if self.engine != "here" and self.transformers is None:
             raise BadValue(
                 "--engine is for a VLM that runs in Salon's own processes: --transformers",
-                found=f"--{given[0]}",
+                found=f"--{chosen[0]}",
                 remedy="an endpoint is asked many questions at once already: see --concurrency",
             )
 
 
 @contextmanager
-def open_judge(named: JudgeSpec, study: Study, folder: Path, points: Sequence[Point] = ()) -> Iterator[Vlm]:
+def open_judge(spec: JudgeSpec, study: Study, folder: Path, points: Sequence[Point] = ()) -> Iterator[Vlm]:
     """The VLM, for as long as the block lasts. Wrong files and a store of another version are found here.
 
     `points` are those it will be asked, for a measurement, which answers by their rules.
     """
-    named.check()
-    if named.model is not None:
-        with CallStore(calls_file(named, folder)) as store, endpoint_vlm(named, named.model, store) as vlm:
+    spec.check()
+    if spec.model is not None:
+        with CallStore(calls_file(spec, folder)) as store, endpoint_vlm(spec, spec.model, store) as vlm:
             yield vlm
-    elif named.transformers is not None:
-        yield _open_local(named, folder)
-    elif named.trained is not None:
-        trained = importlib.import_module("salon.judge.trained_model")  # torch only for those who need it
-        device = None if named.device == "auto" else named.device
-        yield trained.TrainedJudge(named.judge, named.trained, study, device=device)
-    elif named.measured is not None:
-        yield _open_measuring(named, study, folder, points)
-    elif named.simulated is not None:
-        rates = {RATES[name]: value for name, value in read_rates(named.simulated).items()}
-        yield SimulatedVlm(named.judge, panel_truth(study), seed=named.simulated_seed, **rates)
-    elif named.script is not None:
-        yield ScriptedVlm(named.judge, named.script)
-    elif named.plugin is not None:
-        yield make_plugin_judge(named.judge, named.plugin)
+    elif spec.transformers is not None:
+        yield _open_local(spec, folder)
+    elif spec.trained is not None:
+        from salon.judge import trained_model as trained  # torch only for those who need it
+
+        device = None if spec.device == "auto" else spec.device
+        yield trained.TrainedJudge(spec.judge, spec.trained, study, device=device)
+    elif spec.measured is not None:
+        from salon.judge import measuring_judge as measuring  # it reads text: only where needed
+
+        if spec.measured == "layout":
+            yield measuring.layout_judge(spec.judge, study, folder, points)
+        else:
+            yield measuring.pixel_judge(spec.judge, study, points, processes=spec.workers)
+    elif spec.simulated is not None:
+        rates = {RATES[name]: value for name, value in read_rates(spec.simulated).items()}
+        yield SimulatedVlm(spec.judge, panel_truth(study), seed=spec.simulated_seed, **rates)
+    elif spec.script is not None:
+        yield ScriptedVlm(spec.judge, spec.script)
+    elif spec.plugin is not None:
+        yield make_plugin_judge(spec.judge, spec.plugin)
 
 
 def make_plugin_judge(name: str, word: str) -> Vlm:
     """The judge that another package or module brings, called `name`, with its origin in the signature."""
     loaded = load_plugin("judges", word)
     if loaded is None:
-        known = ", ".join(plugin for plugin, _ in plugin_lines("judges"))
+        names = ", ".join(plugin for plugin, _ in plugin_lines("judges"))
         raise BadValue(
             "the name of an installed judge, or python:MODULE:NAME, is needed",
             found=repr(word),
             where="--judge",
-            remedy=f"installed are {known}" if known else "salon plugins list names those installed: none",
+            remedy=f"installed are {names}" if names else "salon plugins list names those installed: none",
         )
     return PluginJudge(name, loaded)
 
@@ -203,66 +204,61 @@ class PluginJudge:
         replies: Iterator[tuple[int, Reply | NoReply]] = self._loaded.part.reply(conversations)
         while True:
             try:
-                found = next(replies, None)
+                result = next(replies, None)
             except SalonError:
                 raise
             except Exception as error:  # somebody else's code may raise anything
                 raise self._loaded.failed(error) from error
-            if found is None:
+            if result is None:
                 return
-            yield found
+            yield result
 
 
-def calls_file(named: JudgeSpec, folder: Path) -> Path:
+def calls_file(spec: JudgeSpec, folder: Path) -> Path:
     """Where bought answers are kept: beside the study, so that a copy of the study does not carry them along."""
     home = folder.resolve()
-    return named.calls or home.with_name(f"{home.name}.calls.sqlite")
+    return spec.calls or home.with_name(f"{home.name}.calls.sqlite")
 
 
-def endpoint_vlm(named: JudgeSpec, model: str, store: CallStore, budget: Budget | None = None) -> OpenAIChat:
+def endpoint_vlm(spec: JudgeSpec, model: str, store: CallStore, budget: Budget | None = None) -> OpenAIChat:
     """The model at the endpoint; `budget` is one that several share, in place of its own."""
     return OpenAIChat(
-        named.judge,
+        spec.judge,
         model=model,
-        base_url=named.endpoint,
+        base_url=spec.endpoint,
         store=store,
-        secrets=named.secrets,
-        limits=Limits(concurrency=named.concurrency, per_minute=named.per_minute),
-        prices=None if named.prices is None else Prices.load(named.prices),
-        budget=budget or Budget(named.budget),
-        pictures=PictureSettings(pixels=named.pixels, address=named.picture_url),
-        structured=named.structured,
-        most_tokens=named.most_tokens,
-        allow_http=named.allow_http,
+        secrets=spec.secrets,
+        limits=Limits(concurrency=spec.concurrency, per_minute=spec.per_minute),
+        prices=None if spec.prices is None else Prices.load(spec.prices),
+        budget=budget or Budget(spec.budget),
+        pictures=PictureSettings(pixels=spec.pixels, address=spec.picture_url),
+        structured=spec.structured,
+        most_tokens=spec.most_tokens,
+        allow_http=spec.allow_http,
     )
 
 
-def _open_local(named: JudgeSpec, folder: Path) -> Vlm:
-    local = importlib.import_module("salon.judge.local_vlm")  # torch only for those who need it
-    pictures = PictureSettings(pixels=named.pixels)
-    terms = {"device": named.device, "dtype": named.dtype, "batch": named.batch_size, "pictures": pictures}
-    vlm: Vlm = local.LocalVlm(named.transformers, name=named.judge, **terms)
+def _open_local(spec: JudgeSpec, folder: Path) -> Vlm:
+    from salon.judge.local_vlm import LocalVlm  # torch only for those who need it
+
+    vlm: Vlm = LocalVlm(
+        spec.transformers or "",
+        name=spec.judge,
+        device=spec.device,
+        dtype=spec.dtype,
+        batch=spec.batch_size,
+        pictures=PictureSettings(pixels=spec.pixels),
+    )
     home = folder.resolve()
-    if named.engine == "here":
-        return CachedVlm(vlm, named.calls or home.with_name(f"{home.name}.replies.jsonl"))
+    if spec.engine == "here":
+        return CachedVlm(vlm, spec.calls or home.with_name(f"{home.name}.replies.jsonl"))
     engine = EngineSettings(
-        engine=named.engine,
-        workers=named.workers,
-        address=named.address,
-        batch=max(_QUESTIONS_PER_TASK, named.batch_size),
+        engine=spec.engine,
+        workers=spec.workers,
+        address=spec.address,
+        batch=max(_QUESTIONS_PER_TASK, spec.batch_size),
     )
-    return DistributedVlm(vlm, named.calls or home.with_name(f"{home.name}.replies"), engine)
-
-
-def _open_measuring(named: JudgeSpec, study: Study, folder: Path, points: Sequence[Point]) -> Vlm:
-    if named.measured == "layout":
-        oracle: Vlm = importlib.import_module("salon.judge.measuring_judge").layout_judge(
-            named.judge, study, folder, points
-        )
-        return oracle
-    pixels = importlib.import_module("salon.judge.measuring_judge")  # the reader of text only for those who need it
-    judge: Vlm = pixels.pixel_judge(named.judge, study, points, processes=named.workers)
-    return judge
+    return DistributedVlm(vlm, spec.calls or home.with_name(f"{home.name}.replies"), engine)
 
 
 def read_rates(text: str) -> dict[str, float]:

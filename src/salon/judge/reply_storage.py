@@ -1,7 +1,8 @@
-"""A VLM that remembers: its replies are written down as they come, so that a run that was killed goes on.
+"""VLMs whose replies are kept, so that a killed run goes on: in one process (`CachedVlm`) or over workers.
 
-Endpoints have the call store. A model in this process has none, and may work for hours: `Remembered` gives it a file
-with one JSON object a line. A reply counts again for the same question under the same signature, with the same pixels.
+Endpoints have the call store. A model in this process has none, and may work for hours. A reply counts again for the
+same question under the same signature, with the same pixels. Over workers every one loads a copy of the VLM, and each
+question is answered exactly once; a question without a reply is asked again by the next run.
 """
 
 from __future__ import annotations
@@ -16,10 +17,10 @@ from typing import IO, Any
 
 import pyarrow as pa
 
-from salon.engine.work import EngineSettings, Row, WorkTask, read_results, run_batches
+from salon.engine import EngineSettings, Row, WorkTask, read_results, run_batches
 from salon.judge.vlm import Conversation, NoReply, Reply, Vlm, VlmWithContextLimit
-from salon.store.folder import written_inside
-from salon.study.nouns import Signature
+from salon.store import written_inside
+from salon.study import Signature
 
 
 class CachedVlm:
@@ -40,23 +41,23 @@ class CachedVlm:
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """Each reply is written down before it is used; known ones come in between, as their questions are read."""
-        known = self._known()
-        asked: list[tuple[int, str]] = []
+        stored = self._known()
+        pending: list[tuple[int, str]] = []
         ready: list[tuple[int, Reply]] = []
 
         def unknown() -> Iterator[Conversation]:
             for index, conversation in enumerate(conversations):
                 key = conversation_key(self.signature, conversation)
-                if key in known:
-                    ready.append((index, known[key].model_copy(update={"stored": True})))
+                if key in stored:
+                    ready.append((index, stored[key].model_copy(update={"stored": True})))
                 else:
-                    asked.append((index, key))
+                    pending.append((index, key))
                     yield conversation
 
         with self._opened() as file:
             file.write("\n" if file.tell() else "")  # a killed run may have left its last line open
             for number, reply in self.vlm.reply(unknown()):
-                index, key = asked[number]
+                index, key = pending[number]
                 if isinstance(reply, Reply):
                     file.write(json.dumps([key, reply.record()], ensure_ascii=False) + "\n")
                     file.flush()
@@ -75,43 +76,41 @@ class CachedVlm:
         """The VLM's own, where it can tell, of what it does not remember: what was answered was not too long."""
         if not isinstance(self.vlm, VlmWithContextLimit):
             return
-        known = self._known()
-        asked: list[int] = []
+        stored = self._known()
+        pending: list[int] = []
 
         def unknown() -> Iterator[Conversation]:
             for index, conversation in enumerate(conversations):
-                if conversation_key(self.signature, conversation) not in known:
-                    asked.append(index)
+                if conversation_key(self.signature, conversation) not in stored:
+                    pending.append(index)
                     yield conversation
 
         for number, reason in self.vlm.too_long(unknown()):
-            yield asked[number], reason
+            yield pending[number], reason
 
     def _known(self) -> dict[str, Reply]:
         """What was written down; a last line that a killed run left unfinished is asked again."""
-        found: dict[str, Reply] = {}
+        replies: dict[str, Reply] = {}
         if not self.path.is_file():
-            return found
+            return replies
         for line in self.path.read_text(encoding="utf-8", errors="replace").splitlines():
             try:
                 key, record = json.loads(line)
-                found[key] = Reply.model_validate(record)
+                replies[key] = Reply.model_validate(record)
             except ValueError:
                 continue
-        return found
+        return replies
 
 
 def conversation_key(signature: Signature, conversation: Conversation) -> str:
     """What a reply hangs on: who answers, every word, every pixel, and the number of the sample."""
     record = conversation.model_dump(mode="json", exclude={"about", "point", "parts"})
-    record["parts"] = [part if isinstance(part, str) else _picture_hash(part.path) for part in conversation.parts]
+    record["parts"] = [
+        part if isinstance(part, str) else _file_hash(part.path, part.path.stat().st_mtime_ns, part.path.stat().st_size)
+        for part in conversation.parts
+    ]
     text = json.dumps([str(signature), record], ensure_ascii=False, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-
-
-def _picture_hash(path: Path) -> str:
-    found = path.stat()
-    return _file_hash(path, found.st_mtime_ns, found.st_size)
 
 
 @cache
@@ -120,13 +119,7 @@ def _file_hash(path: Path, _changed: int, _size: int) -> str:
     return hashlib.sha256(path.read_bytes()).hexdigest()
 
 
-# --------------------------------------------------------------------------------------------------
-# A VLM in many places at once: its questions answered by workers, here, in a pool or on Ray, each exactly once.
-#
-# Every worker loads a copy of the VLM. Replies are kept as shards before they are used, so a run that was killed goes
-# on,
-# and a worker that dies costs nothing but time. A question that got no reply is asked anew by the next run.
-# --------------------------------------------------------------------------------------------------
+# -- workers -----------------------------------------------------------------------------------------------------------
 
 _TRY = "#"
 """Between a question's key and how often it got no reply before."""
@@ -145,8 +138,8 @@ class ReplyWork:
         return self._answer
 
     def _answer(self, conversations: Sequence[Conversation]) -> list[Row]:
-        found = dict(self.vlm.reply(conversations))
-        return [_row(found[index]) for index in range(len(conversations))]
+        replies = dict(self.vlm.reply(conversations))
+        return [_row(replies[index]) for index in range(len(conversations))]
 
 
 class DistributedVlm:
@@ -168,13 +161,13 @@ class DistributedVlm:
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """Known replies first, then batch by batch as workers finish; a question that kills its worker last."""
         work = ReplyWork(self.vlm)
-        known, failures = self._known(work)
+        stored, failures = self._known(work)
         waiting: dict[str, list[int]] = defaultdict(list)
         tasks: list[WorkTask] = []
         for index, conversation in enumerate(conversations):
             key = conversation_key(self.signature, conversation)
-            if key in known:
-                yield index, known[key].model_copy(update={"stored": True})
+            if key in stored:
+                yield index, stored[key].model_copy(update={"stored": True})
                 continue
             if key not in waiting:
                 tasks.append(WorkTask(f"{key}{_TRY}{failures[key]}", conversation))
@@ -189,17 +182,17 @@ class DistributedVlm:
 
     def _known(self, work: ReplyWork) -> tuple[dict[str, Reply], dict[str, int]]:
         """Replies there are, by key, and how often the others were asked in vain."""
-        known: dict[str, Reply] = {}
+        stored: dict[str, Reply] = {}
         failures: dict[str, int] = defaultdict(int)
         table = read_results(work, self.folder)
         for full, row in zip(table.column("key").to_pylist(), table.drop_columns("key").to_pylist()):
             key = full.partition(_TRY)[0]
             reply = _reply(row)
             if isinstance(reply, Reply):
-                known[key] = reply
+                stored[key] = reply
             else:
                 failures[key] += 1
-        return known, failures
+        return stored, failures
 
 
 def _row(reply: Reply | NoReply) -> Row:

@@ -1,7 +1,10 @@
-"""A judge's verdicts as ordinary judgments: what its samples and both orders say together, one answer a question.
+"""Run a judge: ask every question of a plan, read the replies, write STUDY/judges/NAME whole.
 
-`verdicts.parquet` keeps every order and sample. The tables beside it hold what `salon check` and `salon fuse` should
-count: a pair is won where both orders agree, a tie where they do not, and skipped where one could not be read.
+The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
+was; run again, it finds its answers in the call store, each with the time it was given, and writes the same bytes.
+
+`verdicts.parquet` keeps every order and sample. The tables beside it hold what `salon check` and `salon fuse` count: a
+pair is won where both orders agree, a tie where they do not, and skipped where one could not be read.
 """
 
 from __future__ import annotations
@@ -31,10 +34,8 @@ from salon.judge.protocol import (
 )
 from salon.judge.verdicts import UnreadCount, UnreadLimits, VerdictReader, VlmWithStore, expects_unread
 from salon.judge.vlm import NoReply, Reply, Vlm, VlmWithContextLimit
-from salon.store.folder import written_inside
-from salon.study import Checklist, Comparison, Design, Judgment, Rater, Rating, Study
-from salon.study.answers import Point, majority_of_samples
-from salon.study.nouns import Noun
+from salon.store import written_inside
+from salon.study import Checklist, Comparison, Design, Judgment, Noun, Point, Rater, Rating, Study, majority_of_samples
 
 _TABLES = {"compare": "comparisons", "rate": "ratings", "checklist": "checklists"}
 
@@ -63,43 +64,34 @@ def judgments(verdicts: Iterable[JudgeVerdict]) -> Iterator[Judgment]:
     """One judgment for each pair, item or checklist and criterion."""
     ordered = sorted(verdicts, key=_about)
     for (criterion, a, b), group in groupby(ordered, key=_about):
-        found = list(group)
-        about = {"criterion": criterion, "rater": found[0].judge}
-        if found[0].protocol == "compare":
-            yield _comparison(about | {"a": a, "b": b}, found)
-        elif found[0].protocol == "rate":
-            value = mean_value([verdict.value for verdict in found])
-            yield Rating(**about, item=a, value=value, skipped=_why(found) if value is None else None)
+        same_question = list(group)
+        about = {"criterion": criterion, "rater": same_question[0].judge}
+        is_broken = any(verdict.failed == "broken-image" for verdict in same_question)
+        skipped = "broken image" if is_broken else "cannot judge"
+        if same_question[0].protocol == "compare":
+            first, second = (
+                majority_outcome([verdict.outcome for verdict in same_question if verdict.left == left])
+                for left in ("a", "b")
+            )
+            outcome = both_orders(first, second)
+            yield Comparison(**about, a=a, b=b, outcome=outcome, skipped=skipped if outcome is None else None)
+        elif same_question[0].protocol == "rate":
+            value = mean_value([verdict.value for verdict in same_question])
+            yield Rating(**about, item=a, value=value, skipped=skipped if value is None else None)
         else:
-            yield _checklist(about | {"item": a}, found)
+            samples: dict[str, list[float | None]] = {}
+            for verdict in same_question:
+                samples.setdefault(verdict.point or "", []).append(verdict.value)
+            points = tuple(sorted(samples))
+            answers = tuple(majority_of_samples(samples[point]) for point in points)
+            yield Checklist(**about, item=a, points=points, answers=answers)
 
 
 def _about(verdict: JudgeVerdict) -> tuple[str, str, str]:
     return verdict.criterion, verdict.a, verdict.b or ""
 
 
-def _comparison(about: dict[str, str], found: Sequence[JudgeVerdict]) -> Comparison:
-    first, second = (majority_outcome([one.outcome for one in found if one.left == left]) for left in ("a", "b"))
-    outcome = both_orders(first, second)
-    return Comparison(**about, outcome=outcome, skipped=_why(found) if outcome is None else None)
-
-
-def _checklist(about: dict[str, str], found: Sequence[JudgeVerdict]) -> Checklist:
-    points = sorted({one.point or "" for one in found})
-    votes = [majority_of_samples([one.value for one in found if one.point == point]) for point in points]
-    return Checklist(**about, points=tuple(points), answers=tuple(votes))
-
-
-def _why(found: Sequence[JudgeVerdict]) -> str:
-    return "broken image" if any(one.failed == "broken-image" for one in found) else "cannot judge"
-
-
-# --------------------------------------------------------------------------------------------------
-# A judge at work: asks every question of a plan, reads the replies, writes STUDY/judges/NAME whole.
-#
-# The folder is made from the replies alone, in the order of the questions. A run that is killed leaves the folder as it
-# was; run again, it finds its answers in the call store, each with the time it was given, and comes to the same bytes.
-# --------------------------------------------------------------------------------------------------
+# -- the run -----------------------------------------------------------------------------------------------------------
 
 SHORTER = "show smaller pictures with --pixels, ask for shorter answers with --max-tokens, or shorten the prompt"
 
@@ -192,16 +184,30 @@ def run_plan(
     check_may_replace(plan, vlm, overwrite=overwrite)
     foreseen = too_long_notes(plan, vlm)
     limits = unread or UnreadLimits()
-    told, again = _ask_all(plan, vlm, progress or (lambda _: None), foreseen, limits)
-    verdicts = [verdict for verdict_list, _ in told for verdict in verdict_list]
+    results, again = _ask_all(plan, vlm, progress or (lambda _: None), foreseen, limits)
+    verdicts = [verdict for verdict_list, _ in results for verdict in verdict_list]
     repeated = [f"asked again, because the stored reply could not be read: {again:,}"] if again else []
     notes = (*foreseen, *plan.notes, *repeated, *(vlm.notes() if isinstance(vlm, VlmWithNotes) else ()))
-    record = _record(plan, vlm, verdicts)
-    judged = build_judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
+    who, texts = _identity(plan, vlm)
+    record = JudgeRecord(
+        judge=vlm.name,
+        signature=str(plan.signature(vlm.signature)),
+        vlm=who,
+        study=plan.study.name,
+        data=plan.study.hash[:12],
+        settings=plan.settings,
+        templates=texts,
+        questions=len(plan.questions),
+        unparsed=sum(verdict.unparsed is not None for verdict in verdicts),
+        failed=sum(verdict.failed is not None for verdict in verdicts),
+        models=tuple(sorted({verdict.model for verdict in verdicts if verdict.model})),
+        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
+    )
+    judged_study = build_judged_study(plan, vlm.name, verdicts, simulated=record.simulated)
     with written_inside(target):
         check_may_replace(plan, vlm, overwrite=overwrite)  # again: another run may have ended since this one began
-        write_judge(target, judged, verdicts, record)
-    return _run(record, plan, target, verdicts, sum(stored for _, stored in told), time.monotonic() - started, notes)
+        write_judge(target, judged_study, verdicts, record)
+    return _run(record, plan, target, verdicts, sum(stored for _, stored in results), time.monotonic() - started, notes)
 
 
 def readable_by(plan: JudgePlan, vlm: Vlm) -> Callable[[int, Reply | NoReply], bool]:
@@ -219,16 +225,16 @@ def too_long_notes(plan: JudgePlan, vlm: Vlm) -> tuple[str, ...]:
 
     They are asked all the same, get no reply and are counted; a run of nothing else is a mistake.
     """
-    found = list(vlm.too_long(plan.conversations())) if isinstance(vlm, VlmWithContextLimit) else []
-    if not found:
+    problems = list(vlm.too_long(plan.conversations())) if isinstance(vlm, VlmWithContextLimit) else []
+    if not problems:
         return ()
-    index, reason = found[0]
+    index, reason = problems[0]
     first = plan.questions[index]
     where = f"{' and '.join(first.items)} under {', '.join(first.criteria)}"
-    if len(found) == len(plan.questions):
+    if len(problems) == len(plan.questions):
         raise BadValue("questions must leave room for an answer", found=reason, where=where, remedy=SHORTER)
-    told = f"{len(found):,} of {len(plan.questions):,} questions are over the context limit and will get no reply"
-    return (f"{told}; the first is {where}: {reason} ({SHORTER})",)
+    count = f"{len(problems):,} of {len(plan.questions):,} questions are over the context limit and will get no reply"
+    return (f"{count}; the first is {where}: {reason} ({SHORTER})",)
 
 
 def _ask_all(
@@ -241,13 +247,13 @@ def _ask_all(
     allowed = UnreadLimits(most_unread=1) if simulated else limits
     count = UnreadCount(vlm.name, plan.settings, asked_of * len(plan.questions), allowed)
     so_far = JudgeProgress(len(plan.questions), notes=notes)
-    found: list[tuple[list[JudgeVerdict], bool]] = [([], False)] * len(plan.questions)
+    results: list[tuple[list[JudgeVerdict], bool]] = [([], False)] * len(plan.questions)
     again: set[int] = set()
     watch(so_far)
     for index, reply in _replies_read(plan, vlm, reader, again, keep=limits.keep_unread):
         verdicts = reader.verdicts(plan.questions[index], reply)
         stored = isinstance(reply, Reply) and reply.stored
-        found[index] = (verdicts, stored)
+        results[index] = (verdicts, stored)
         bought = None if stored or isinstance(reply, NoReply) else reply.cost
         so_far = replace(
             so_far,
@@ -259,7 +265,7 @@ def _ask_all(
         )
         watch(so_far)
         count.add(verdicts)
-    return found, len(again)
+    return results, len(again)
 
 
 def _replies_read(
@@ -332,24 +338,6 @@ def _answer_settings(settings: JudgeSettings) -> JudgeSettings:
     return settings.model_copy(update={"limit": None, "pairs": "judged"})
 
 
-def _record(plan: JudgePlan, vlm: Vlm, verdicts: Sequence[JudgeVerdict]) -> JudgeRecord:
-    who, texts = _identity(plan, vlm)
-    return JudgeRecord(
-        judge=vlm.name,
-        signature=str(plan.signature(vlm.signature)),
-        vlm=who,
-        study=plan.study.name,
-        data=plan.study.hash[:12],
-        settings=plan.settings,
-        templates=texts,
-        questions=len(plan.questions),
-        unparsed=sum(verdict.unparsed is not None for verdict in verdicts),
-        failed=sum(verdict.failed is not None for verdict in verdicts),
-        models=tuple(sorted({verdict.model for verdict in verdicts if verdict.model})),
-        simulated=plan.study.simulated or vlm.signature.method.startswith("simulated"),
-    )
-
-
 def _run(
     record: JudgeRecord,
     plan: JudgePlan,
@@ -382,5 +370,5 @@ def _run(
 
 
 def _sum(values: Iterator[Any]) -> Any:
-    known = [value for value in values if value is not None]
-    return sum(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return sum(numbers) if numbers else None

@@ -1,15 +1,19 @@
-"""What scorers of pictures share: opening items, the part of the prompt they may read, and honest gaps.
+"""Scores of pictures by one scorer: each picture is looked at once, and the table is written whole.
 
-A scorer of pictures is a function from what is shown to results. Around it: items whose picture cannot be opened, or
-whose prompt lacks the parts to be read, are left unscored with the reason, and the others go through in batches.
+    STUDY/scores/NAME.parquet     item, value, sigma, unscored (why there is no value)
+    STUDY/scores/NAME.json        the scorer's card and signature, and the counts
+
+Results are cached by content: the same picture, prompt and signature are never computed twice, so a killed run goes on
+where it stopped, and copies of a picture cost nothing.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
@@ -22,14 +26,9 @@ from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.model_scorers import RaterSettings
-from salon.models.cache import ResultCache
-from salon.store.atomic_files import whole_file, write_json
-from salon.store.folder import written_inside
-from salon.store.parquet_table import arrow_file, check_rows
-from salon.store.pictures import read_bytes, read_picture
-from salon.study import Item, Prompt, Study
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.models import ResultCache
+from salon.store import arrow_file, check_rows, read_bytes, read_picture, whole_file, write_json, written_inside
+from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
 
 TextInput = Literal["intent", "full"]
 """What a scorer reads of a prompt: the client's sentence alone, or all of it."""
@@ -51,6 +50,13 @@ class MissingScore(NamedTuple):
 ScoreResult = PictureScore | MissingScore
 
 
+def finite_score(value: float, sigma: float | None = None, *, source: str = "model") -> ScoreResult:
+    """A network's number; none where it overflowed on a strange picture."""
+    if not math.isfinite(value) or not math.isfinite(sigma or 0.0):
+        return MissingScore(f"the {source} gave no finite number")
+    return PictureScore(float(value), None if sigma is None else float(sigma))
+
+
 @dataclass(frozen=True)
 class ScorerInput:
     """What a scorer gets of one item."""
@@ -70,6 +76,9 @@ Measure = Callable[[Sequence[ScorerInput]], Sequence[ScoreResult]]
 class PictureScorer:
     """A scorer made of one function over pictures and prompts.
 
+    Items whose picture cannot be opened, or whose prompt lacks the parts to be read, are left unscored with the reason;
+    the others go through in batches.
+
     `item.image` is the path of the picture: absolute, or from the current folder (`score_study` makes it whole).
     """
 
@@ -81,22 +90,22 @@ class PictureScorer:
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """One number per item, None where it could not be scored."""
-        return [found.value if isinstance(found, PictureScore) else None for found in self.results(items, prompts)]
+        return [result.value if isinstance(result, PictureScore) else None for result in self.results(items, prompts)]
 
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """One number per item with its sigma, or the reason why there is none."""
-        shown = [self._shown(item, prompt) for item, prompt in zip(items, prompts, strict=True)]
-        found: list[ScoreResult] = [
-            one if isinstance(one, MissingScore) else MissingScore("not reached") for one in shown
+        inputs = [self._shown(item, prompt) for item, prompt in zip(items, prompts, strict=True)]
+        results: list[ScoreResult] = [
+            picture if isinstance(picture, MissingScore) else MissingScore("not reached") for picture in inputs
         ]
-        able = [(place, one) for place, one in enumerate(shown) if isinstance(one, ScorerInput)]
-        for (place, _), result in zip(able, self.look([one for _, one in able]), strict=True):
-            found[place] = result
-        return found
+        able = [(place, picture) for place, picture in enumerate(inputs) if isinstance(picture, ScorerInput)]
+        for (place, _), result in zip(able, self.look([picture for _, picture in able]), strict=True):
+            results[place] = result
+        return results
 
-    def look(self, shown: Sequence[ScorerInput]) -> list[ScoreResult]:
+    def look(self, inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
         """The same for pictures that are open already."""
-        parts = (shown[start : start + self.batch] for start in range(0, len(shown), self.batch))
+        parts = (inputs[start : start + self.batch] for start in range(0, len(inputs), self.batch))
         return [result for part in parts for result in self._measure(part)]
 
     def key(self, item: Item, prompt: Prompt | None) -> str | None:
@@ -105,8 +114,8 @@ class PictureScorer:
             picture = hashlib.sha256(read_bytes(Path(item.image or ""))).hexdigest()
         except BadFile:
             return None
-        told = "" if self.card.reads == "image" or prompt is None else json.dumps(prompt.record(), sort_keys=True)
-        return f"{self.signature}|{picture}|{hashlib.sha256(told.encode()).hexdigest()[:16]}"
+        text = "" if self.card.reads == "image" or prompt is None else json.dumps(prompt.record(), sort_keys=True)
+        return f"{self.signature}|{picture}|{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     def _shown(self, item: Item, prompt: Prompt | None) -> ScorerInput | MissingScore:
         if item.image is None:
@@ -131,16 +140,7 @@ def prompt_parts(text: TextInput) -> tuple[Literal["intent"], ...]:
     return ("intent",) if text == "intent" else ()
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores of a study's items by one scorer: each picture looked at once, the table written whole.
-#
-#     STUDY/scores/NAME.parquet     item, value, sigma, unscored (why there is no value)
-#     STUDY/scores/NAME.json        the scorer's card and signature, and the counts
-#
-# Results are kept by content: the same picture, prompt and signature are never worked out twice, so a run that was
-# killed
-# goes on where it stopped, and copies of a picture cost nothing.
-# --------------------------------------------------------------------------------------------------
+# -- scores of a study -------------------------------------------------------------------------------------------------
 
 SCORES_FOLDER = "scores"
 SCORE_COLUMNS = pa.schema(
@@ -202,19 +202,19 @@ def score_study(
     settings: ScoreSettings | None = None,
     progress: Callable[[int, int], None] | None = None,
     *,
-    kept: ResultCache | None = None,
+    cache: ResultCache | None = None,
 ) -> ScoreRun:
     """Score the items of `study`, whose pictures are in `folder`, and write the table there.
 
-    `progress` is told (done, wanted). `kept` remembers results; the user's cache unless given.
+    `progress` is called with (completed, total). `cache` keeps results; the user's own unless given.
     """
     settings = settings or ScoreSettings()
-    asked = items_with_pictures(study, folder, settings.limit)
-    if not asked:
+    pairs = items_with_pictures(study, folder, settings.limit)
+    if not pairs:
         raise BadValue("a study with items is needed", found="none", where=str(folder))
-    memory = kept or ResultCache()
-    results, reused = cached_scores(scorer, asked, settings.batch, memory, progress or (lambda done, wanted: None))
-    rows = [score_row(item.id, result) for (item, _), result in zip(asked, results, strict=True)]
+    memory = cache or ResultCache()
+    results, reused = cached_scores(scorer, pairs, settings.batch, memory, progress or (lambda completed, total: None))
+    rows = [score_row(item.id, result) for (item, _), result in zip(pairs, results, strict=True)]
     table = pa.Table.from_pylist(rows, SCORE_COLUMNS)
     return write_scores(
         scores_file(folder / SCORES_FOLDER, scorer.name), scorer, table, reused=reused, data=study.hash[:12]
@@ -232,53 +232,52 @@ def items_with_pictures(study: Study, folder: Path, limit: int | None = None) ->
 
 
 def cached_scores(
-    scorer: Scorer, asked: Sequence[ItemAndPrompt], batch: int, kept: ResultCache, progress: Callable[[int, int], None]
+    scorer: Scorer, pairs: Sequence[ItemAndPrompt], batch: int, cache: ResultCache, progress: Callable[[int, int], None]
 ) -> tuple[list[ScoreResult], int]:
     """One result per item, in their order, and how many were in hand; the others come batch by batch, kept at once.
 
     A scorer with a `check` of gaps (reason and count, pictures done, pictures wanted) may end the run by it.
     """
-    check: GapCheck = getattr(scorer, "check", lambda gaps, done, wanted: None)
-    keys = [_key(scorer, item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(asked)]
-    known: dict[str, ScoreResult] = {key: PictureScore(**record) for key, record in kept.many(set(keys)).items()}
+    check: GapCheck = getattr(scorer, "check", lambda gaps, completed, total: None)
+    make_key = getattr(scorer, "key", lambda item, prompt: None)
+    keys = [make_key(item, prompt) or f"{_ONLY_HERE}{number}" for number, (item, prompt) in enumerate(pairs)]
+    by_key: dict[str, ScoreResult] = {key: PictureScore(**record) for key, record in cache.many(set(keys)).items()}
     first = {key: number for number, key in reversed(list(enumerate(keys)))}
-    open_ = [number for key, number in first.items() if key not in known][::-1]
-    done = reused = len(asked) - len(open_)
-    progress(done, len(asked))
-    for part in _parts(open_, max(batch, getattr(scorer, "batch", 1))):
-        found = score_items(scorer, [asked[number] for number in part])
-        fresh = {keys[number]: result for number, result in zip(part, found, strict=True)}
-        known |= fresh
-        done += len(part)
-        kept.keep({key: one._asdict() for key, one in fresh.items() if isinstance(one, PictureScore) and _lasts(key)})
-        check(Counter(one.reason for one in known.values() if isinstance(one, MissingScore)), len(known), len(first))
-        progress(done, len(asked))
-    return [known[key] for key in keys], reused
+    open_ = [number for key, number in first.items() if key not in by_key][::-1]
+    completed = reused = len(pairs) - len(open_)
+    progress(completed, len(pairs))
+    size = max(batch, getattr(scorer, "batch", 1))
+    for part in (open_[start : start + size] for start in range(0, len(open_), size)):
+        results = score_items(scorer, [pairs[number] for number in part])
+        fresh = {keys[number]: result for number, result in zip(part, results, strict=True)}
+        by_key |= fresh
+        completed += len(part)
+        cache.keep(
+            {
+                key: score._asdict()
+                for key, score in fresh.items()
+                if isinstance(score, PictureScore) and not key.startswith(_ONLY_HERE)
+            }
+        )
+        check(
+            Counter(score.reason for score in by_key.values() if isinstance(score, MissingScore)),
+            len(by_key),
+            len(first),
+        )
+        progress(completed, len(pairs))
+    return [by_key[key] for key in keys], reused
 
 
-def score_items(scorer: Scorer, asked: Sequence[ItemAndPrompt]) -> list[ScoreResult]:
+def score_items(scorer: Scorer, pairs: Sequence[ItemAndPrompt]) -> list[ScoreResult]:
     """What a scorer says of items; one that gives only numbers says no more than that of a gap."""
-    items, prompts = [item for item, _ in asked], [prompt for _, prompt in asked]
-    told = getattr(scorer, "results", None)
-    if told is not None:
-        return list(told(items, prompts))
+    items, prompts = [item for item, _ in pairs], [prompt for _, prompt in pairs]
+    results = getattr(scorer, "results", None)
+    if results is not None:
+        return list(results(items, prompts))
     return [
         MissingScore("the scorer gave no number") if value is None else PictureScore(float(value))
         for value in scorer.score(items, prompts)
     ]
-
-
-def _key(scorer: Scorer, item: Item, prompt: Prompt | None) -> str | None:
-    make = getattr(scorer, "key", None)
-    return None if make is None else make(item, prompt)
-
-
-def _lasts(key: str) -> bool:
-    return not key.startswith(_ONLY_HERE)
-
-
-def _parts(numbers: Sequence[int], size: int) -> Iterator[Sequence[int]]:
-    return (numbers[start : start + size] for start in range(0, len(numbers), size))
 
 
 # -- the table -------------------------------------------------------------------------------------------------------
@@ -298,23 +297,16 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     never one that is read by another's card, or as if higher were better because it has none. Two at once write one
     after the other.
     """
-    run = _score_run(scorer, table, reused, data, file)
-    with written_inside(file), whole_file(file) as target:
-        pq.write_table(table.cast(SCORE_COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
-        file.unlink(missing_ok=True)
-        write_json(file.with_suffix(".json"), run)
-    return run
-
-
-def _score_run(scorer: Scorer, table: pa.Table, reused: int, data: str, file: Path) -> ScoreRun:
     values = table.column("value")
     ends = pc.min_max(values).as_py()
     reasons = pc.value_counts(table.column("unscored").drop_null()).to_pylist()
-    return ScoreRun(
+    run = ScoreRun(
         scorer=scorer.name,
         items=table.num_rows,
         scored=table.num_rows - values.null_count,
-        unscored={one["values"]: one["counts"] for one in sorted(reasons, key=lambda one: one["values"])},
+        unscored={
+            reason["values"]: reason["counts"] for reason in sorted(reasons, key=lambda reason: reason["values"])
+        },
         reused=reused,
         low=ends["min"],
         high=ends["max"],
@@ -323,6 +315,11 @@ def _score_run(scorer: Scorer, table: pa.Table, reused: int, data: str, file: Pa
         signature=str(scorer.signature),
         file=f"{file.parent.name}/{file.name}",
     )
+    with written_inside(file), whole_file(file) as target:
+        pq.write_table(table.cast(SCORE_COLUMNS), target, compression="zstd", row_group_size=_ROWS_IN_GROUP)
+        file.unlink(missing_ok=True)
+        write_json(file.with_suffix(".json"), run)
+    return run
 
 
 def scores_file(folder: Path, name: str) -> Path:

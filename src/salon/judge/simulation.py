@@ -1,16 +1,26 @@
-"""A judge whose worth is known: it answers by a given truth, with chosen accuracy and position bias.
+"""Judges without a model: simulated from a known truth, or scripted.
 
-For each question about a pair, in both orders together, one of three things is drawn:
+A simulated judge answers by a given truth, with chosen accuracy and position bias. For each question about a pair, in
+both orders together, one of three things is drawn:
 
     with chance b       the answer follows the position: the first picture, whichever it is
     with chance t       a tie, in both orders
     otherwise           the same item in both orders: the better one with chance c, else the other
 
-so a report on many pairs must find b, t, c and the accuracy (1 - b - t) c + (b + t) / 2. What is drawn depends on the
-seed, the criterion, the two items and the number of the sample alone, never on the order in which questions come.
-Apart from that each answer is, with a chance of its own, one that cannot be read.
+so a report on many pairs must find b, t, c and the accuracy (1 - b - t) c + (b + t) / 2. The draw depends on the seed,
+the criterion, the two items and the number of the sample alone, never on the order of the questions. Each answer is
+also, with a chance of its own, unreadable. A question about one picture is answered by the truth with chance c, else by
+another option or any number of the scale.
 
-A question about one picture is answered by the truth with chance c, else by another option or any number of the scale.
+A script is a function of the conversation, a list that is read from the top, or a file with one JSON object a line:
+
+    {"text": "{\\"verdict\\": \\"A\\"}", "items": ["cat-1", "cat-2"], "about": "taste/mood"}
+    {"text": "B", "items": ["cat-2", "cat-1"]}
+    {"none": "refused", "text": "not this picture", "point": "has-title"}
+    {"text": "A"}
+
+The first line that fits answers: `items` are the pictures in the order they are shown, `about` the criterion, `point`
+the point of a checklist, `sample` the number of the sample; a line that names none of them fits every question.
 """
 
 from __future__ import annotations
@@ -27,8 +37,7 @@ import numpy as np
 
 from salon.errors import BadFile, BadValue
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study import Study
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature, Study
 
 Truth = Mapping[str, float] | Callable[[str, tuple[str, ...]], float]
 """How good each item is; or, from the criterion (or the point of a checklist) and the items as they are shown:
@@ -55,8 +64,8 @@ class SimulatedVlm:
             if not 0 <= value <= 1:
                 raise BadValue(f"{rate} is a share between 0 and 1", found=value, where=f"simulated judge {name!r}")
         if position_bias + tie_rate > 1:
-            found = f"{position_bias:g} + {tie_rate:g}"
-            raise BadValue("bias and ties are shares of the same pairs: at most 1 together", found=found)
+            rate_sum = f"{position_bias:g} + {tie_rate:g}"
+            raise BadValue("bias and ties are shares of the same pairs: at most 1 together", found=rate_sum)
         self.name = name
         self.accuracy, self.position_bias = accuracy, position_bias
         self.tie_rate, self.unparsed_rate = tie_rate, unparsed_rate
@@ -79,16 +88,20 @@ class SimulatedVlm:
             return f"<think>simulated</think><answer>{json.dumps(answers)}</answer>"
         return str(next(iter(answers.values())))
 
-    def _answer(self, topic: str, items: tuple[str, ...], asked: Conversation) -> str | float:
-        draw = self._chance("answer", topic, *sorted(items), sample=asked.sample)
+    def _answer(self, topic: str, items: tuple[str, ...], conversation: Conversation) -> str | float:
+        draw = self._chance("answer", topic, *sorted(items), sample=conversation.sample)
         if len(items) == 2:
-            return self._preferred(topic, items, asked.options, draw)
+            return self._preferred(topic, items, conversation.options, draw)
         value = self._truth(topic, items)
         right = draw.random() < self.accuracy
-        if asked.options:
-            yes, no = asked.options[:2]
+        if conversation.options:
+            yes, no = conversation.options[:2]
             return yes if (value > 0) == right else no
-        return _nearest_level(asked.shape, value) if right else _any_number(asked.shape, value, draw)
+        levels, low, high = (_find_in_schema(conversation.shape, name) for name in ("enum", "minimum", "maximum"))
+        if levels is not None:
+            nearest = min(levels, key=lambda level: abs(level - value))
+            return float(nearest if right else draw.choice(levels))
+        return value if right or low is None or high is None else round(float(draw.uniform(low, high)), 3)
 
     def _preferred(
         self, topic: str, items: tuple[str, ...], options: tuple[str, ...], draw: np.random.Generator
@@ -127,33 +140,16 @@ def _differences(values: Mapping[str, float]) -> Callable[[str, tuple[str, ...]]
     return truth
 
 
-def _nearest_level(shape: Any, value: float) -> float:
-    """`value`, or the level next to it where `shape`, the schema of the answer, has levels."""
-    levels = _find_in_schema(shape, "enum")
-    return value if levels is None else float(min(levels, key=lambda level: abs(level - value)))
-
-
-def _any_number(shape: Any, value: float, draw: np.random.Generator) -> float:
-    """Any number that `shape`, the schema of the answer, allows; `value` where it has none."""
-    levels = _find_in_schema(shape, "enum")
-    if levels is not None:
-        return float(draw.choice(levels))
-    low, high = _find_in_schema(shape, "minimum"), _find_in_schema(shape, "maximum")
-    return value if low is None or high is None else round(float(draw.uniform(low, high)), 3)
-
-
 def _find_in_schema(shape: Any, name: str) -> Any:
     """What stands under `name` in a schema, at any depth."""
     if not isinstance(shape, dict):
         return None
     if name in shape:
         return shape[name]
-    return next((found for part in shape.values() if (found := _find_in_schema(part, name)) is not None), None)
+    return next((value for part in shape.values() if (value := _find_in_schema(part, name)) is not None), None)
 
 
-# --------------------------------------------------------------------------------------------------
-# What the people of a study think, as the truth a simulated judge is told: accuracy then means agreement with them.
-# --------------------------------------------------------------------------------------------------
+# -- the truth of a panel ----------------------------------------------------------------------------------------------
 
 Vote = tuple[str, str, str, str, int]
 """criterion, rater, one item, another, and 1 where the first is better, -1 where the second is, 0 for a tie."""
@@ -168,15 +164,15 @@ def panel_truth(study: Study) -> Callable[[str, tuple[str, ...]], float]:
     """
     votes: dict[tuple[str, str, str], dict[str, int]] = defaultdict(dict)
     people = {rater.id for rater in study.nouns("raters") if rater.kind != "model"}
-    for criterion, rater, one, other, sign in _votes(study):
+    for criterion, rater, left, right, sign in _votes(study):
         if rater in people:
-            first, second = sorted((one, other))
-            votes[criterion, first, second].setdefault(rater, sign if first == one else -sign)
-    said = _ratings_and_ticks(study, people)
-    worse = {one.id for one in study.criteria if one.scale is not None and not one.scale.higher_is_better}
+            first, second = sorted((left, right))
+            votes[criterion, first, second].setdefault(rater, sign if first == left else -sign)
+    ratings = _ratings_and_ticks(study, people)
+    worse = {left.id for left in study.criteria if left.scale is not None and not left.scale.higher_is_better}
 
     def truth(topic: str, items: tuple[str, ...]) -> float:
-        values = [said.get((topic, item), {}) for item in items]
+        values = [ratings.get((topic, item), {}) for item in items]
         if len(items) == 1:
             return sum(values[0].values()) / len(values[0]) if values[0] else 0.0
         first, second = sorted(items)
@@ -195,12 +191,18 @@ def _sign(value: float) -> int:
 
 def _votes(study: Study) -> Iterator[Vote]:
     """Everything said about pairs, comparisons first; planted repeats are no second voice."""
-    for one in study.nouns("comparisons"):
-        if one.outcome is not None and one.repeat == 0:
-            yield one.criterion, one.rater, one.a, one.b, {"a": 1, "b": -1}.get(one.outcome, 0)
+    for comparison in study.nouns("comparisons"):
+        if comparison.outcome is not None and comparison.repeat == 0:
+            yield (
+                comparison.criterion,
+                comparison.rater,
+                comparison.a,
+                comparison.b,
+                {"a": 1, "b": -1}.get(comparison.outcome, 0),
+            )
     for ranking in study.nouns("rankings"):
-        for (better, rank), (worse, other) in combinations(zip(ranking.items, ranking.ranks), 2):
-            yield ranking.criterion, ranking.rater, better, worse, _sign(other - rank)
+        for (better, rank), (worse, worse_rank) in combinations(zip(ranking.items, ranking.ranks), 2):
+            yield ranking.criterion, ranking.rater, better, worse, _sign(worse_rank - rank)
     for choice in study.nouns("choices"):
         for item in choice.items:
             if choice.chosen is not None and item != choice.chosen:
@@ -209,30 +211,18 @@ def _votes(study: Study) -> Iterator[Vote]:
 
 def _ratings_and_ticks(study: Study, people: set[str]) -> dict[tuple[str, str], dict[str, float]]:
     """(criterion or point, item) -> what each of `people` said of it, the first time."""
-    found: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
-    for one in study.nouns("ratings"):
-        if one.rater in people and one.value is not None:
-            found[one.criterion, one.item].setdefault(one.rater, one.value)
+    answers: dict[tuple[str, str], dict[str, float]] = defaultdict(dict)
+    for rating in study.nouns("ratings"):
+        if rating.rater in people and rating.value is not None:
+            answers[rating.criterion, rating.item].setdefault(rating.rater, rating.value)
     for checklist in study.nouns("checklists"):
         for point, answer in zip(checklist.points, checklist.answers):
             if checklist.rater in people and answer is not None:
-                found[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
-    return found
+                answers[point, checklist.item].setdefault(checklist.rater, answer - 0.5)
+    return answers
 
 
-# --------------------------------------------------------------------------------------------------
-# A judge that says what it is told to: for tests, for examples, and for answers that were written down elsewhere.
-#
-# A script is a function of the conversation, a list that is read from the top, or a file with one JSON object a line:
-#
-#     {"text": "{\"verdict\": \"A\"}", "items": ["cat-1", "cat-2"], "about": "taste/mood"}
-#     {"text": "B", "items": ["cat-2", "cat-1"]}
-#     {"none": "refused", "text": "not this picture", "point": "has-title"}
-#     {"text": "A"}
-#
-# The first line that fits answers: `items` are the pictures in the order they are shown, `about` the criterion, `point`
-# the point of a checklist, `sample` the number of the sample; a line that names none of them fits every question.
-# --------------------------------------------------------------------------------------------------
+# -- scripts -----------------------------------------------------------------------------------------------------------
 
 ScriptAnswer = str | Reply | NoReply
 Script = Callable[[Conversation], ScriptAnswer] | Sequence[ScriptAnswer] | Path
@@ -249,14 +239,14 @@ class ScriptLine(Noun):
     point: str | None = None
     sample: int | None = None
 
-    def fits(self, asked: Conversation) -> bool:
+    def fits(self, conversation: Conversation) -> bool:
         """Whether this line answers what is asked."""
-        shown = tuple(sight.item for sight in asked.sights)
+        items = tuple(sight.item for sight in conversation.sights)
         return (
-            self.items in (None, shown)
-            and (self.about is None or self.about in asked.about)
-            and self.point in (None, asked.point)
-            and self.sample in (None, asked.sample)
+            self.items in (None, items)
+            and (self.about is None or self.about in conversation.about)
+            and self.point in (None, conversation.point)
+            and self.sample in (None, conversation.sample)
         )
 
     def said(self) -> ScriptAnswer:
@@ -276,8 +266,8 @@ class ScriptedVlm:
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, answer), one after the other."""
         for index, conversation in enumerate(conversations):
-            said = self._said(conversation)
-            yield index, Reply(text=said, model="scripted") if isinstance(said, str) else said
+            answer = self._said(conversation)
+            yield index, Reply(text=answer, model="scripted") if isinstance(answer, str) else answer
 
 
 def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], str]:
@@ -286,9 +276,14 @@ def _script(answers: Script) -> tuple[Callable[[Conversation], ScriptAnswer], st
         return answers, f"{answers.__module__}.{getattr(answers, '__qualname__', type(answers).__qualname__)}"
     if isinstance(answers, Path):
         lines = read_script(answers)
-        return lambda asked: _first(lines, asked), json.dumps([line.record() for line in lines])
+        nothing = _script_has_nothing("has no line for this question")
+
+        def first_line(conversation: Conversation) -> ScriptAnswer:
+            return next((line.said() for line in lines if line.fits(conversation)), nothing)
+
+        return first_line, json.dumps([line.record() for line in lines])
     rest = iter(list(answers))
-    return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(said) for said in answers])
+    return lambda _: next(rest, _script_has_nothing("is at its end")), json.dumps([str(answer) for answer in answers])
 
 
 def read_script(path: Path) -> list[ScriptLine]:
@@ -297,23 +292,19 @@ def read_script(path: Path) -> list[ScriptLine]:
         texts = path.read_text(encoding="utf-8").splitlines()
     except (OSError, UnicodeDecodeError) as error:
         raise BadFile("a script, one JSON object a line, is needed", found=str(error), where=str(path)) from None
-    return [_read_line(text, f"{path}, line {number}") for number, text in enumerate(texts, 1) if text.strip()]
-
-
-def _read_line(text: str, where: str) -> ScriptLine:
-    try:
-        record = json.loads(text)
-    except ValueError as error:
-        raise BadFile("a JSON object is needed", found=str(error), where=where) from None
-    if not isinstance(record, dict):
-        raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
-    return ScriptLine.parse(record, where=where)
-
-
-def _first(lines: Sequence[ScriptLine], asked: Conversation) -> ScriptAnswer:
-    return next(
-        (line.said() for line in lines if line.fits(asked)), _script_has_nothing("has no line for this question")
-    )
+    lines = []
+    for number, text in enumerate(texts, 1):
+        if not text.strip():
+            continue
+        where = f"{path}, line {number}"
+        try:
+            record = json.loads(text)
+        except ValueError as error:
+            raise BadFile("a JSON object is needed", found=str(error), where=where) from None
+        if not isinstance(record, dict):
+            raise BadFile("a JSON object is needed", found=type(record).__name__, where=where)
+        lines.append(ScriptLine.parse(record, where=where))
+    return lines
 
 
 def _script_has_nothing(why: str) -> NoReply:

@@ -1,14 +1,17 @@
-"""A trained preference model as a scorer: one for each criterion that it knows.
+"""A trained preference model as a scorer (one for each criterion it knows) and as a judge of pairs.
 
 The model reads what it was trained on: the picture, and the parts of the prompt that its card names. Scores of two
-pictures of one prompt may be compared; what their distance means is said by the card (`is_logit`).
+pictures of one prompt may be compared; the card says what their distance means (`is_logit`).
+
+As a judge it is asked about pairs in both orders, like any other, but does not read the words of the question. Its
+answer is the sign of its log-odds, and the chances of A and B follow from them. Where they are exactly even it says
+TIE, or, if that is not an option, names the first picture in both orders, which the protocol reads as a tie.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from functools import cache
 from itertools import islice
@@ -20,18 +23,23 @@ from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue
 from salon.judge.model_scorers import known_criterion, scores_name
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
+from salon.judge.scoring import PictureScorer, ScoreResult, ScorerInput, finite_score
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.models.cache import ResultCache
-from salon.models.cards import ModelCard, ModelCriterion, PreferenceModel, read_model_card
-from salon.models.cards import ModelScore as Given
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.preference_model import HeadsModel, load_model
-from salon.models.weights import model_fingerprint
-from salon.store.pictures import read_picture
-from salon.study import Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Setting, Signature
+from salon.models import (
+    HeadsModel,
+    ModelCard,
+    ModelCriterion,
+    ModelScore as Given,
+    PreferenceModel,
+    ResultCache,
+    encode_pictures,
+    encode_texts,
+    load_model,
+    model_fingerprint,
+    read_model_card,
+)
+from salon.store import read_picture
+from salon.study import ScorerCard, Setting, Signature, Study
 
 
 def trained_scorer(
@@ -39,23 +47,29 @@ def trained_scorer(
 ) -> PictureScorer:
     """The scorer that the model in `folder` is for `criterion`, which may be left out where it knows only one."""
     model, weights = opened(folder, device)
-    known = known_criterion(model.card, criterion, where=str(folder))
-    card = served_card(model.card, known)
-    signature = trained_signature(model.card, known.id, weights)
+    entry = known_criterion(model.card, criterion, where=str(folder))
+    card = served_card(model.card, entry)
+    signature = trained_signature(model.card, entry.id, weights)
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        return [_finite_result(one) for one in model_scores(model, shown, known.id)]
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        return [finite_score(score.value, score.sigma) for score in model_scores(model, inputs, entry.id)]
 
-    return PictureScorer(scores_name(model.card, known.id), card, signature, look, batch=batch)
+    return PictureScorer(scores_name(model.card, entry.id), card, signature, look, batch=batch)
 
 
-def served_card(card: ModelCard, known: ModelCriterion) -> ScorerCard:
+def served_card(card: ModelCard, criterion: ModelCriterion) -> ScorerCard:
     """What one has to know before using a model's numbers for one criterion."""
+    raters = "simulated raters" if card.simulated else "the raters"
     return ScorerCard(
-        reads="image and prompt", view=known.view, higher_is_better=known.higher_is_better,
-        is_logit=card.is_logit and known.id != card.flag, licence=card.licence, source=str(card.signature),
-        measures=f"{known.name}, as {_raters(card)} of {card.study} judged it.", criterion=known.id,
-    )  # fmt: skip
+        reads="image and prompt",
+        view=criterion.view,
+        higher_is_better=criterion.higher_is_better,
+        is_logit=card.is_logit and criterion.id != card.flag,
+        licence=card.licence,
+        source=str(card.signature),
+        measures=f"{criterion.name}, as {raters} of {card.study} judged it.",
+        criterion=criterion.id,
+    )
 
 
 def trained_signature(card: ModelCard, criterion: str, weights: str) -> Signature:
@@ -80,14 +94,14 @@ def _load_cached(folder: Path, device: str | None, weights: str) -> tuple[Prefer
 # -- what a model says -------------------------------------------------------------------------------------------------
 
 
-def model_scores(model: PreferenceModel, shown: Sequence[ScorerInput], criterion: str) -> list[Given]:
+def model_scores(model: PreferenceModel, inputs: Sequence[ScorerInput], criterion: str) -> list[Given]:
     """One number for each picture. Heads take vectors from the cache: all criteria share them, and so do later runs."""
-    texts = [one.text for one in shown]
+    texts = [picture.text for picture in inputs]
     if not isinstance(model, HeadsModel):
-        return model.scores([one.image for one in shown], texts, criterion)
-    pictures = _vectors(model, [one.path for one in shown])
-    found = model.vector_scores(pictures, _words(model, texts, criterion), criterion)
-    return [Given(float(value)) for value in found]
+        return model.scores([picture.image for picture in inputs], texts, criterion)
+    pictures = _vectors(model, [picture.path for picture in inputs])
+    values = model.vector_scores(pictures, _words(model, texts, criterion), criterion)
+    return [Given(float(value)) for value in values]
 
 
 def pair_logits(
@@ -96,7 +110,9 @@ def pair_logits(
     """Log-odds that the first picture of each pair is preferred, as they stand (a, b)."""
     if not isinstance(model, HeadsModel):
         images = {path: read_picture(path).image for path in {*a, *b}}
-        return model.pair_logits([images[one] for one in a], [images[one] for one in b], texts, criterion)
+        return model.pair_logits(
+            [images[picture] for picture in a], [images[picture] for picture in b], texts, criterion
+        )
     both = _vectors(model, [*a, *b])
     first, second = ({part: rows[half] for part, rows in both.items()} for half in (slice(len(a)), slice(len(a), None)))
     return model.vector_logits(first, second, _words(model, texts, criterion), criterion)
@@ -110,25 +126,7 @@ def _words(model: HeadsModel, texts: Sequence[str], criterion: str) -> NDArray[n
     return encode_texts(model.encoder, model.conditioned(texts, criterion))
 
 
-def _finite_result(given: Given) -> ScoreResult:
-    """A network may overflow on a strange picture; what is not a number is none."""
-    if not math.isfinite(given.value) or not math.isfinite(given.sigma or 0.0):
-        return MissingScore("the model gave no finite number")
-    return PictureScore(float(given.value), None if given.sigma is None else float(given.sigma))
-
-
-def _raters(card: ModelCard) -> str:
-    return "simulated raters" if card.simulated else "the raters"
-
-
-# --------------------------------------------------------------------------------------------------
-# A trained preference model as a judge: asked about pairs in both orders, under the same protocol as every other.
-#
-# It reads the picture and the parts of the prompt it was trained on, not the words of the question. Its answer is the
-# sign of its log-odds, and the chances of A and B are theirs. Where they are exactly even it says TIE, or, if that is
-# not
-# on the menu, names the first picture in both orders, which the protocol reads as a tie.
-# --------------------------------------------------------------------------------------------------
+# -- the judge ---------------------------------------------------------------------------------------------------------
 
 _QUESTIONS_AT_ONCE = 64
 """Questions looked at together."""
@@ -147,7 +145,13 @@ class TrainedJudge:
     """The model in `folder`, asked about the items of `study`."""
 
     def __init__(
-        self, name: str, folder: Path, study: Study, *, device: str | None = None, kept: ResultCache | None = None
+        self,
+        name: str,
+        folder: Path,
+        study: Study,
+        *,
+        device: str | None = None,
+        result_cache: ResultCache | None = None,
     ) -> None:
         self.name, self._folder = name, folder
         self._model, weights = opened(folder, device)
@@ -156,71 +160,79 @@ class TrainedJudge:
         self.signature = Signature(method=f"trained-{card.kind}", data=weights, settings=settings)
         prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self._prompts = {item.id: prompts.get(item.prompt or "") for item in study.nouns("items")}
-        self._kept = kept or ResultCache()
+        self._kept = result_cache or ResultCache()
         self._broken, self._sha = cache(_broken_reason), cache(_sha)
 
     def reply(self, conversations: Iterable[Conversation]) -> Iterator[tuple[int, Reply | NoReply]]:
         """(index, answer), some at a time."""
         rest = enumerate(conversations)
         while part := list(islice(rest, _QUESTIONS_AT_ONCE)):
-            failed = {index: why for index, one in part if (why := self._failed(one)) is not None}
+            failed = {index: why for index, conversation in part if (why := self._failed(conversation)) is not None}
             yield from failed.items()
             yield from self._answers([pair for pair in part if pair[0] not in failed])
 
     def _answers(self, part: Sequence[tuple[int, Conversation]]) -> Iterator[tuple[int, Reply]]:
-        asked = [[self._asked(one, criterion) for criterion in one.about] for _, one in part]
-        known = self._logits([question for some in asked for question in some])
-        for (index, one), questions in zip(part, asked):
-            logits = [known[question] for question in questions]
-            yield index, _reply(one, [logit for logit, _ in logits], stored=all(stored for _, stored in logits))
+        question_lists = [
+            [self._asked(conversation, criterion) for criterion in conversation.about] for _, conversation in part
+        ]
+        logits_by_question = self._logits([question for some in question_lists for question in some])
+        for (index, conversation), questions in zip(part, question_lists):
+            logits = [logits_by_question[question] for question in questions]
+            yield (
+                index,
+                _reply(conversation, [logit for logit, _ in logits], stored=all(stored for _, stored in logits)),
+            )
 
-    def _asked(self, one: Conversation, criterion: str) -> _PairQuestion:
-        if len(one.sights) != 2 or not one.options:
+    def _asked(self, conversation: Conversation, criterion: str) -> _PairQuestion:
+        if len(conversation.sights) != 2 or not conversation.options:
             raise BadValue(
                 "a trained model compares two pictures",
                 found="a question about one picture",
                 remedy="--protocol compare; salon score STUDY --model gives the numbers of single pictures",
             )
-        known = known_criterion(self._model.card, criterion, where=str(self._folder))
-        first, second = (self._prompts[sight.item] for sight in one.sights)
-        text = first.view(known.view) if first is not None and first == second else ""
-        return _PairQuestion(one.sights[0].path, one.sights[1].path, text, known.id)
+        entry = known_criterion(self._model.card, criterion, where=str(self._folder))
+        first, second = (self._prompts[sight.item] for sight in conversation.sights)
+        text = first.view(entry.view) if first is not None and first == second else ""
+        return _PairQuestion(conversation.sights[0].path, conversation.sights[1].path, text, entry.id)
 
-    def _logits(self, asked: Sequence[_PairQuestion]) -> dict[_PairQuestion, tuple[float, bool]]:
+    def _logits(self, questions: Sequence[_PairQuestion]) -> dict[_PairQuestion, tuple[float, bool]]:
         """The log-odds of the first picture, and whether they were known from an earlier run."""
-        keys = {one: self._key(one) for one in asked}
+        keys = {question: self._key(question) for question in questions}
         there = self._kept.many(set(keys.values()))
-        found = {one: (float(there[key]), True) for one, key in keys.items() if key in there}
-        for criterion in dict.fromkeys(one.criterion for one in keys):
-            fresh = [one for one in keys if one.criterion == criterion and one not in found]
+        logits_by_question = {question: (float(there[key]), True) for question, key in keys.items() if key in there}
+        for criterion in dict.fromkeys(question.criterion for question in keys):
+            fresh = [
+                question for question in keys if question.criterion == criterion and question not in logits_by_question
+            ]
             if fresh:
                 first, second, texts, _ = zip(*fresh)
                 logits = pair_logits(self._model, first, second, texts, criterion)
-                found |= {one: (float(logit), False) for one, logit in zip(fresh, logits, strict=True)}
-                self._kept.keep({keys[one]: float(x) for one, x in zip(fresh, logits) if np.isfinite(x)})
-        return found
+                logits_by_question |= {
+                    question: (float(logit), False) for question, logit in zip(fresh, logits, strict=True)
+                }
+                self._kept.keep({keys[question]: float(x) for question, x in zip(fresh, logits) if np.isfinite(x)})
+        return logits_by_question
 
-    def _key(self, one: _PairQuestion) -> str:
-        told = json.dumps([self._sha(one.first), self._sha(one.second), one.text, one.criterion])
-        return f"{self.signature}|pair|{hashlib.sha256(told.encode('utf-8', 'surrogatepass')).hexdigest()}"
+    def _key(self, question: _PairQuestion) -> str:
+        identity = json.dumps(
+            [self._sha(question.first), self._sha(question.second), question.text, question.criterion]
+        )
+        return f"{self.signature}|pair|{hashlib.sha256(identity.encode('utf-8', 'surrogatepass')).hexdigest()}"
 
-    def _failed(self, one: Conversation) -> NoReply | None:
-        why = next((why for sight in one.sights if (why := self._broken(sight.path)) is not None), None)
+    def _failed(self, conversation: Conversation) -> NoReply | None:
+        why = next((why for sight in conversation.sights if (why := self._broken(sight.path)) is not None), None)
         return None if why is None else NoReply(kind="broken-image", reason=why)
 
 
-def _reply(one: Conversation, logits: Sequence[float], *, stored: bool) -> Reply:
-    verdicts = [_verdict(logit, one.options) for logit in logits]
-    if len(one.about) > 1:
-        return Reply(text=json.dumps(dict(zip(one.about, verdicts, strict=True))), model="trained", stored=stored)
+def _reply(conversation: Conversation, logits: Sequence[float], *, stored: bool) -> Reply:
+    tie = "TIE" if "TIE" in conversation.options else "A"
+    verdicts = [tie if logit == 0 else "A" if logit > 0 else "B" for logit in logits]
+    if len(conversation.about) > 1:
+        return Reply(
+            text=json.dumps(dict(zip(conversation.about, verdicts, strict=True))), model="trained", stored=stored
+        )
     chances = {"A": -float(np.logaddexp(0, -logits[0])), "B": -float(np.logaddexp(0, logits[0]))}
     return Reply(text=json.dumps({"verdict": verdicts[0]}), chances=chances, model="trained", stored=stored)
-
-
-def _verdict(logit: float, options: Sequence[str]) -> str:
-    if logit == 0 and "TIE" in options:
-        return "TIE"
-    return "A" if logit >= 0 else "B"
 
 
 def _broken_reason(path: Path) -> str | None:

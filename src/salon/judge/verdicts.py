@@ -11,6 +11,11 @@ it is not on the menu: the judge is then unparsed, and no earlier statement is f
 after its last statement, or in the middle of an object around it, might have said something else: unparsed as well. So
 is one whose last statement stands inside an object that is broken, or in one of its strings: it may be a quotation. And
 who says `{"verdict": "A"} or {"verdict": "B"}` has repeated the question, which ends so, and chosen nothing.
+
+A run ends as soon as its share of unreadable answers is sure to be above `most_unread`: a judge that answers in the
+wrong form would otherwise be counted as one that says no to everything. Nothing of such a run is written, the replies
+stay in the store as evidence, and the error quotes one of them. A stored reply that could not be read is put aside and
+its question asked again by the next run, unless `keep_unread`.
 """
 
 from __future__ import annotations
@@ -24,14 +29,12 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from salon.calls.errors import CallsStopped
+from salon.calls import CallsStopped
 from salon.errors import shorten
 from salon.judge.messages import KEY
 from salon.judge.protocol import JudgeQuestion, JudgeSettings, JudgeVerdict, chance_of_a
 from salon.judge.vlm import Conversation, NoReply, Reply
-from salon.study import Study
-from salon.study.answers import strip_reasoning
-from salon.study.nouns import Noun, Scale
+from salon.study import Noun, Scale, Study, strip_reasoning
 
 _DECODER = json.JSONDecoder(parse_constant=lambda _: None, strict=False)  # models break lines inside strings
 _MARKS = " \t\"'`*_.“”"
@@ -77,14 +80,18 @@ def read_verdict(text: str, key: str, menu: Menu, *, cut: bool = False) -> Parse
     body = _answer_part(text)
     if isinstance(body, UnparsedAnswer):
         return body
-    stated = [*_objects(body, lambda found: _under(found, key)), *_lines(body, key)]
-    last_line = _last_line(body)
+    stated = [*_objects(body, lambda record: _under(record, key)), *_lines(body, key)]
+    lines = [bare for line in body.splitlines() if (bare := _bare(line))]
+    last_line = _Statement(lines[-1], body.rfind(lines[-1]), len(body)) if lines else None
     if last_line is not None and isinstance(menu(last_line.value), ParsedAnswer):
         stated.append(last_line)
     if not stated:
         return UnparsedAnswer("breaks off" if cut or _is_open(body) else "no verdict")
-    last = max(stated, key=lambda one: one.end)
-    if any(_is_or(body[one.end : last.start]) and one.value != last.value for one in stated):
+    last = max(stated, key=lambda statement: statement.end)
+    if any(
+        (_bare(body[statement.end : last.start]).lower() == "or") and statement.value != last.value
+        for statement in stated
+    ):
         return UnparsedAnswer("options, and none chosen")
     return _bind(body, last, menu, cut=cut)
 
@@ -100,7 +107,7 @@ def read_verdicts(
     if isinstance(body, UnparsedAnswer):
         return dict.fromkeys(menus, body)
     keys = _criterion_keys(menus, titles)
-    stated = list(_objects(body, lambda found: _by_criterion(found, keys)))
+    stated = list(_objects(body, lambda record: _by_criterion(record, keys)))
     if not stated:
         reason = "breaks off" if cut or _is_open(body) else "no verdict"
         return dict.fromkeys(menus, UnparsedAnswer(reason))
@@ -119,7 +126,7 @@ def read_object(text: str, keys: Sequence[str], menu: Menu, *, cut: bool = False
     body = _answer_part(text)
     if isinstance(body, UnparsedAnswer):
         return body
-    stated = list(_objects(body, lambda found: found if set(keys) & found.keys() else None))
+    stated = list(_objects(body, lambda record: record if set(keys) & record.keys() else None))
     if not stated:
         return UnparsedAnswer("breaks off" if cut or _is_open(body) else "no answer")
     return _bind(body, stated[-1], menu, cut=cut)
@@ -135,8 +142,8 @@ def _criterion_keys(menus: dict[str, Menu], titles: dict[str, str]) -> Callable[
     def criterion(key: str) -> str | None:
         if key in menus:
             return key
-        meant = folded.get(_fold_name(key), set())
-        return next(iter(meant)) if len(meant) == 1 else None
+        candidates = folded.get(_fold_name(key), set())
+        return next(iter(candidates)) if len(candidates) == 1 else None
 
     return criterion
 
@@ -155,8 +162,8 @@ def option_menu(options: Sequence[str]) -> Menu:
         if not word.isascii():
             return UnparsedAnswer("not an option")
         word = re.sub(r"^image (?=[a-z]$)", "", word.lower())
-        found = [option for option in options if option.lower() == word]
-        return ParsedAnswer(found[0]) if found else UnparsedAnswer("not an option")
+        matches = [option for option in options if option.lower() == word]
+        return ParsedAnswer(matches[0]) if matches else UnparsedAnswer("not an option")
 
     return read
 
@@ -183,19 +190,19 @@ def number_menu(scale: Scale) -> Menu:
 
 def _answer_part(text: str) -> str | UnparsedAnswer:
     """The text without its thoughts."""
-    said = strip_reasoning(text)
-    if said is None:
+    answer = strip_reasoning(text)
+    if answer is None:
         return UnparsedAnswer("thought without an answer")
-    text = said[-_LONGEST:]
+    text = answer[-_LONGEST:]
     if text.count("{") > _MOST_BRACES:
         return UnparsedAnswer("too much JSON")
     return text if _bare(text) else UnparsedAnswer("empty")
 
 
-def _objects(text: str, wanted: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
-    """The JSON objects in `text` that hold what is `wanted`, none of them inside another."""
-    for found, start, end in _whole_objects(text):
-        value = wanted(found)
+def _objects(text: str, select: Callable[[dict[str, Any]], Any]) -> Iterator[_Statement]:
+    """The JSON objects in `text` that `select` takes, none of them inside another."""
+    for record, start, end in _whole_objects(text):
+        value = select(record)
         if value is not None:
             yield _Statement(value, start, end)
 
@@ -205,42 +212,42 @@ def _whole_objects(text: str) -> Iterator[tuple[dict[str, Any], int, int]]:
     at = text.find("{")
     while at >= 0:
         try:
-            found, end = _DECODER.raw_decode(text, at)
+            record, end = _DECODER.raw_decode(text, at)
         except (ValueError, RecursionError):
             at = text.find("{", at + 1)
             continue
-        yield found, at, end
+        yield record, at, end
         at = text.find("{", end)
 
 
-def _under(found: dict[str, Any], key: str, depth: int = 0) -> Any:
+def _under(record: dict[str, Any], key: str, depth: int = 0) -> Any:
     """What stands under `key`: in the object itself, or else in those inside it, if they agree."""
-    own = [value for name, value in found.items() if name.strip().lower() == key]
+    own = [value for name, value in record.items() if name.strip().lower() == key]
     if own:
         return UnparsedAnswer("empty") if own[-1] is None else own[-1]
     if depth == _DEEPEST:
         return None
-    inner = [value for part in _inside(found) if (value := _under(part, key, depth + 1)) is not None]
+    inner = [value for part in _inside(record) if (value := _under(part, key, depth + 1)) is not None]
     if not inner:
         return None
     return inner[0] if all(value == inner[0] for value in inner) else UnparsedAnswer("several verdicts in one answer")
 
 
-def _inside(found: dict[str, Any]) -> Iterator[dict[str, Any]]:
-    for value in found.values():
+def _inside(record: dict[str, Any]) -> Iterator[dict[str, Any]]:
+    for value in record.values():
         for part in value if isinstance(value, list) else [value]:
             if isinstance(part, dict):
                 yield part
 
 
-def _by_criterion(found: dict[str, Any], keys: Callable[[str], str | None], depth: int = 0) -> Any:
+def _by_criterion(record: dict[str, Any], keys: Callable[[str], str | None], depth: int = 0) -> Any:
     """The values of an object by criterion; of the objects inside it when it has none itself."""
-    own = {id: value for name, value in found.items() if (id := keys(name)) is not None}
+    own = {id: value for name, value in record.items() if (id := keys(name)) is not None}
     if own:
         return own
     if depth == _DEEPEST:
         return None
-    inner = [value for part in _inside(found) if (value := _by_criterion(part, keys, depth + 1)) is not None]
+    inner = [value for part in _inside(record) if (value := _by_criterion(part, keys, depth + 1)) is not None]
     if len(inner) > 1:
         return UnparsedAnswer("several verdicts in one answer")
     return inner[0] if inner else None
@@ -251,14 +258,9 @@ def _lines(text: str, key: str) -> Iterator[_Statement]:
     end = 0
     for line in text.splitlines(keepends=True):
         end += len(line)
-        found = _LINE.match(_bare(line))
-        if found and found["key"].lower().strip() in (key, f"final {key}", f"my {key}"):
-            yield _Statement(found["value"], end - len(line), end)
-
-
-def _last_line(text: str) -> _Statement | None:
-    lines = [bare for line in text.splitlines() if (bare := _bare(line))]
-    return _Statement(lines[-1], text.rfind(lines[-1]), len(text)) if lines else None
+        match = _LINE.match(_bare(line))
+        if match and match["key"].lower().strip() in (key, f"final {key}", f"my {key}"):
+            yield _Statement(match["value"], end - len(line), end)
 
 
 def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> ParsedAnswer | UnparsedAnswer:
@@ -267,11 +269,6 @@ def _bind(text: str, last: _Statement, menu: Menu, *, cut: bool) -> ParsedAnswer
     if _is_inside(text, last.start):
         return UnparsedAnswer("inside a broken object")
     return last.value if isinstance(last.value, UnparsedAnswer) else menu(last.value)
-
-
-def _is_or(between: str) -> bool:
-    """Whether two statements are offered side by side, as the question does (`messages`)."""
-    return _bare(between).lower() == "or"
 
 
 def _bare(text: str) -> str:
@@ -308,9 +305,7 @@ def _left_open(text: str, *, quotes: bool) -> bool:
     return depth > 0 or quoted
 
 
-# --------------------------------------------------------------------------------------------------
-# From a reply to verdicts, one for each criterion that was asked about, alone or together with others.
-# --------------------------------------------------------------------------------------------------
+# -- verdicts of a reply -----------------------------------------------------------------------------------------------
 
 YES_WORDS = ("PASS", "YES")
 
@@ -326,7 +321,7 @@ class VerdictReader:
                 self._menus[criterion.id] = option_menu(settings.options)
             elif criterion.scale is not None:
                 self._menus[criterion.id] = number_menu(criterion.scale)
-        self._titles = {one.id: one.title for one in study.criteria}
+        self._titles = {entry.id: entry.title for entry in study.criteria}
 
     def verdicts(self, question: JudgeQuestion, reply: Reply | NoReply) -> list[JudgeVerdict]:
         """One verdict for each criterion of `question`.
@@ -336,17 +331,17 @@ class VerdictReader:
         """
         about = question.model_dump(exclude={"criteria"}) | {"judge": self.judge}
         if isinstance(reply, NoReply):
-            told: dict[str, Any] = {"failed": reply.kind, "unparsed": "no reply", "text": reply.reason}
-            return [JudgeVerdict(**about, **told, criterion=id) for id in question.criteria]
+            fields: dict[str, Any] = {"failed": reply.kind, "unparsed": "no reply", "text": reply.reason}
+            return [JudgeVerdict(**about, **fields, criterion=id) for id in question.criteria]
         read = self._read(question, reply)
-        told = {"text": reply.text, "model": reply.model, "seconds": reply.seconds, "at": reply.at}
+        fields = {"text": reply.text, "model": reply.model, "seconds": reply.seconds, "at": reply.at}
         paid = {"tokens_in": reply.tokens_in, "tokens_out": reply.tokens_out, "cost": reply.cost}
         nothing = {name: None if value is None else 0 for name, value in paid.items()}
         return [
             JudgeVerdict(
-                **about, **told, **(nothing if number else paid), criterion=id, **self._said(question, found, reply)
+                **about, **fields, **(nothing if number else paid), criterion=id, **self._said(question, answer, reply)
             )
-            for number, (id, found) in enumerate(read.items())
+            for number, (id, answer) in enumerate(read.items())
         ]
 
     def _read(self, question: JudgeQuestion, reply: Reply) -> dict[str, ParsedAnswer | UnparsedAnswer]:
@@ -356,27 +351,18 @@ class VerdictReader:
         (id, menu), *_ = menus.items()
         return {id: read_verdict(reply.text, KEY[question.protocol], menu, cut=reply.cut)}
 
-    def _said(self, question: JudgeQuestion, found: ParsedAnswer | UnparsedAnswer, reply: Reply) -> dict[str, Any]:
-        if isinstance(found, UnparsedAnswer):
-            return {"unparsed": found.reason}
+    def _said(self, question: JudgeQuestion, answer: ParsedAnswer | UnparsedAnswer, reply: Reply) -> dict[str, Any]:
+        if isinstance(answer, UnparsedAnswer):
+            return {"unparsed": answer.reason}
         if question.protocol == "rate":
-            return {"value": found.value}
+            return {"value": answer.value}
         if question.protocol == "checklist":
-            return {"value": float(found.value in YES_WORDS)}
+            return {"value": float(answer.value in YES_WORDS)}
         chances = None if self.settings.together else reply.chances
-        return {"outcome": question.outcome(found.value), "chance": chance_of_a(question, chances)}
+        return {"outcome": question.outcome(answer.value), "chance": chance_of_a(question, chances)}
 
 
-# --------------------------------------------------------------------------------------------------
-# Replies that cannot be read: how many a run puts up with, and what becomes of them.
-#
-# A judge that answers in the wrong form would be counted as one that says no to everything. So a run ends as soon as
-# its
-# share of unreadable answers is sure to be above `most_unread`: nothing of it is written, the replies stay in the store
-# as evidence, and the error quotes one of them. A stored reply that could not be read is put aside and its question
-# asked
-# again by the next run, unless `keep_unread`.
-# --------------------------------------------------------------------------------------------------
+# -- unreadable replies ------------------------------------------------------------------------------------------------
 
 _QUOTED = 200
 """Characters of a reply that are quoted."""
@@ -407,10 +393,10 @@ class VlmWithStore(Protocol):
 
 
 class UnreadCount:
-    """The unreadable answers of a run that is to give `wanted` verdicts."""
+    """The unreadable answers of a run that is to give `total` verdicts."""
 
-    def __init__(self, judge: str, settings: JudgeSettings, wanted: int, limits: UnreadLimits) -> None:
-        self.judge, self.settings, self.wanted, self.limits = judge, settings, wanted, limits
+    def __init__(self, judge: str, settings: JudgeSettings, total: int, limits: UnreadLimits) -> None:
+        self.judge, self.settings, self.wanted, self.limits = judge, settings, total, limits
         self._reasons: Counter[str] = Counter()
         self._example = ""
 

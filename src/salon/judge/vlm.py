@@ -1,6 +1,6 @@
 """What answers a question about pictures: the interface every VLM has, what it is asked and what it gives back.
 
-A VLM knows nothing of criteria and orders; the protocol (`pairs`, `points`, `checklist`) makes conversations of a
+A VLM knows nothing of criteria and orders; the protocol (`salon.judge.protocol`) makes conversations of a
 study's questions and reads verdicts out of the replies, the same for a hosted model, one in this process, a script and
 a simulation.
 """
@@ -13,7 +13,7 @@ from typing import Any, Protocol, runtime_checkable
 
 from pydantic import Field
 
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature
 
 
 class Sight(Noun):

@@ -29,8 +29,8 @@ from pydantic import AfterValidator, Field, ValidationError
 
 from salon.errors import BadFile
 from salon.models.peers import Positions
-from salon.store.atomic_files import present_folder, read_json
-from salon.study.nouns import Noun, Part, Signature
+from salon.store import present_folder, read_json
+from salon.study import Noun, Part, Signature
 
 MODEL_FORMAT: Final = "salon.model/1"
 MODEL_CARD = "model.json"

@@ -33,13 +33,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
-from salon.engine.processes import cores
-from salon.engine.work import EngineSettings, Row, WorkSummary, WorkTask, run_batches
+from salon.engine import EngineSettings, Row, WorkSummary, WorkTask, cores, run_batches
 from salon.errors import BadFile, BadValue
 from salon.models.cache import cache_file
 from salon.models.encoders import Encoder, Vectors, picture_parts
-from salon.store.atomic_files import put_file
-from salon.store.pictures import read_bytes, read_picture
+from salon.store import put_file, read_bytes, read_picture
 
 try:
     import fcntl

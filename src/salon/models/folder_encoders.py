@@ -58,7 +58,7 @@ class ClipEncoder:
         self._changed = False
         width = getattr(self._config, "projection_dim", None) or self._config.text_config.projection_size
         self.text_width = int(width)
-        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.parts: tuple[EncoderPart, ...] = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
     def __reduce__(self) -> Any:
@@ -176,7 +176,7 @@ class VlmEncoder:
             f"{self._config.model_type} {fingerprint(place)} last token of {INSTRUCTION!r}, pixels by {pixels}"
         )
         self.text_width = int(self._config.get_text_config().hidden_size)
-        self.parts = (EncoderPart("image", self.text_width, True),)
+        self.parts: tuple[EncoderPart, ...] = (EncoderPart("image", self.text_width, True),)
         self.licence = stated_licence(place)
 
     def __reduce__(self) -> Any:

@@ -20,7 +20,7 @@ from salon.models.weights import (
     load_weights,
     read_state,
 )
-from salon.store.atomic_files import read_json
+from salon.store import read_json
 
 try:
     import torch

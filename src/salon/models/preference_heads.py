@@ -32,7 +32,7 @@ from pydantic import Field
 
 from salon.errors import MissingExtra, UnknownReference
 from salon.models.encoders import EncoderPart
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 try:
     import torch

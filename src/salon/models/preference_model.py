@@ -9,7 +9,6 @@ pictures again: `vector_scores` and `vector_logits`.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
@@ -24,7 +23,7 @@ from salon.models.cards import MODEL_CARD, MODEL_WEIGHTS, ModelCard, ModelScore,
 from salon.models.encoders import Encoder, Vectors, open_encoder, picture_parts
 from salon.models.preference_heads import HeadShape, PreferenceHeads
 from salon.models.weights import load_weights
-from salon.store.atomic_files import whole_file, whole_folder
+from salon.store import whole_file, whole_folder
 
 try:
     import safetensors
@@ -146,9 +145,9 @@ def load_model(path: Path | str, *, device: str | None = None, encoder: Encoder 
     folder = Path(path)
     card = read_model_card(folder)
     if card.kind == "reward":
-        result: PreferenceModel = importlib.import_module("salon.models.reward_model").load_reward(
-            folder, device=device
-        )
+        from salon.models.reward_model import load_reward
+
+        result: PreferenceModel = load_reward(folder, device=device)
         return result
     network = read_heads(folder).to(device or "cpu")
     if encoder is None:

@@ -24,9 +24,8 @@ from salon.errors import BadFile, MissingExtra, UnknownReference
 from salon.models.cards import MODEL_CARD, MODEL_WEIGHTS, ModelCard, ModelScore
 from salon.models.reward_network import BACKBONE, INSTRUCTION, RewardNetwork, RewardParts, open_parts
 from salon.models.weights import best_device, find_file, read_state
-from salon.stats.pair_models import pair_probabilities
-from salon.stats.uncertain_scores import probit_win_chance, win_chance
-from salon.store.atomic_files import read_json
+from salon.stats import pair_probabilities, probit_win_chance, win_chance
+from salon.store import read_json
 
 try:
     import safetensors.torch

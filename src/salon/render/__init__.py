@@ -6,3 +6,7 @@ Drawings are data (`assets/motifs`); scenes, styles and arrangements are rules. 
 arithmetic on a seed: the same brief, generator and seed give the same layout JSON everywhere. Pixels are the same at
 the same versions of the drawing libraries.
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -8,7 +8,7 @@ from typing import Annotated, Literal, get_args
 from pydantic import AfterValidator, Field, WithJsonSchema
 from pydantic_core import PydanticCustomError
 
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 Category = Literal[
     "presentations",

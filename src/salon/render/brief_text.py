@@ -29,8 +29,7 @@ from salon.errors import BadValue
 from salon.render.brief import CATEGORIES, FORMATS, MOODS, STYLES, SUBJECTS, Brief, Category, Format
 from salon.render.colors import NAMES
 from salon.render.layout import DefectKind
-from salon.study import Prompt
-from salon.study.nouns import normalize_text
+from salon.study import Prompt, normalize_text
 
 # The everyday words by which a free prompt names formats, styles, moods, subjects and colors
 

@@ -16,13 +16,13 @@ import numpy as np
 from salon.errors import BadValue
 from salon.render.arrangements import ARRANGEMENTS, Arrangement, suitable
 from salon.render.brief import SIZES, STYLES, Align, Brief, Place
-from salon.render.chance import Seeds, chance
 from salon.render.colors import contrast, oklch
 from salon.render.layout import TEXT_ROLES, Box, Element, Face, Layout, LayoutGrid, Lettering, Role, TextLine, TextWord
 from salon.render.marks import Fill, Group, Layer, Mark, Stroke
 from salon.render.palettes import harmonise, rechecked
 from salon.render.plan import Palette, PosterPlan, Stage, Style, TypeScale
 from salon.render.poster import Poster
+from salon.render.random_streams import Seeds, chance
 from salon.render.shapes import circle, ellipse, rect, rounded, turn
 from salon.render.sheet import NoRoom, Piece, PosterSheet, shifted
 from salon.render.styles import style_named

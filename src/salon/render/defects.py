@@ -15,7 +15,6 @@ import numpy as np
 
 from salon.errors import BadValue
 from salon.render.brief import STYLES, SUBJECTS, Align, Place
-from salon.render.chance import chance
 from salon.render.colors import contrast, from_oklch, mix, oklch, parse_color
 from salon.render.compose import Hand, plan_poster
 from salon.render.layout import (
@@ -35,6 +34,7 @@ from salon.render.motifs import emblem
 from salon.render.palettes import rechecked
 from salon.render.plan import PosterPlan
 from salon.render.poster import Poster
+from salon.render.random_streams import chance
 from salon.render.shapes import circle
 from salon.render.styles import style_named
 from salon.render.styles.ways import flat

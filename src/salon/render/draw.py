@@ -8,13 +8,13 @@ from typing import TypeVar
 
 from salon.errors import BadValue
 from salon.render.brief import Brief
-from salon.render.chance import Seeds
 from salon.render.compose import Hand, find_room, lay_out, plan_poster
 from salon.render.defects import DISTURBANCES, Knobs, bend, disturb
 from salon.render.layout import Defect, DefectKind
 from salon.render.plan import PosterPlan
 from salon.render.poster import Poster
 from salon.render.quality import true_quality
+from salon.render.random_streams import Seeds
 
 PLAIN = Hand()
 T = TypeVar("T")

@@ -12,8 +12,8 @@ from typing import Literal, get_args
 from pydantic import Field
 
 from salon.render.brief import Align, Brief
-from salon.render.chance import Seeds
-from salon.study.nouns import Noun
+from salon.render.random_streams import Seeds
+from salon.study import Noun
 
 Role = Literal[
     "ground", "picture", "panel", "ornament", "headline", "subhead", "body", "cta", "when", "where", "brand", "extra",

@@ -8,9 +8,9 @@ from typing import Literal
 import numpy as np
 
 from salon.render.brief import Align, Brief, Format, Mood, Place, Subject
-from salon.render.chance import Seeds
 from salon.render.layout import Box, Face
 from salon.render.marks import Fill, Glyphs, Mark
+from salon.render.random_streams import Seeds
 from salon.render.shapes import rect
 
 

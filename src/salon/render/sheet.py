@@ -11,10 +11,10 @@ from dataclasses import dataclass, replace
 from typing import Literal, NamedTuple, overload
 
 from salon.render.brief import Align, Format, Place
-from salon.render.chance import chance
 from salon.render.colors import difference
 from salon.render.layout import Box, Face, Role
 from salon.render.plan import PosterPlan
+from salon.render.random_streams import chance
 from salon.render.typeset.families import find_family
 from salon.render.typeset.setting import SetText, set_text
 

@@ -1,4 +1,4 @@
-"""The parts a page is made of. Each is a frozen value that renders itself from its own template."""
+"""The parts of a page: text, cards, charts and tables. Each renders itself from its own template."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ from pydantic.fields import FieldInfo
 from salon.errors import BadValue
 from salon.report import numbers, values
 from salon.report.svg import NARROW, WIDE, Drawing, clean, element
-from salon.stats.result import Estimate
-from salon.study.nouns import Format, NumberKind
+from salon.stats import Estimate
+from salon.study import Format, NumberKind
 
 Tone = Literal["plain", "clear", "split", "none", "open", "thin", "alert"]
 
@@ -37,7 +37,7 @@ GLYPHS: dict[str, str] = {
 
 @cache
 def templates() -> Environment:
-    """The room's templates: everything escaped, a missing name is an error and never a blank."""
+    """The package's templates: everything escaped, a missing name is an error and never a blank."""
     loader = PackageLoader("salon.report", "templates")
     return Environment(loader=loader, autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)
 
@@ -191,10 +191,10 @@ class ChartRow(Block):
     @property
     def shown(self) -> Sequence[Chart]:
         """One that stands alone takes the whole width."""
-        one = self.figures[0] if len(self.figures) == 1 else None
-        if one is None or not isinstance(one.drawing, Drawing):
+        single = self.figures[0] if len(self.figures) == 1 else None
+        if single is None or not isinstance(single.drawing, Drawing):
             return self.figures
-        return [replace(one, drawing=one.drawing.redrawn(WIDE))]
+        return [replace(single, drawing=single.drawing.redrawn(WIDE))]
 
 
 @dataclass(frozen=True)
@@ -208,9 +208,7 @@ class Details(Block):
     open: bool = False
 
 
-# --------------------------------------------------------------------------------------------------
-# One table, two doors: the same columns and rows become HTML on a page and aligned text on a terminal.
-# --------------------------------------------------------------------------------------------------
+# -- tables ---------------------------------------------------------------------------------------------------------
 
 Kind = NumberKind
 WORDS = ("text", "badge")
@@ -326,8 +324,8 @@ class Table(Block):
         n = len(self.columns)
         wide = sum(column.kind in ("estimate", "badge") for column in self.columns)
         dense = n > DENSE or n + wide > DENSE_WIDE
-        given = {"sortable": self.sortable, "dense": dense, "over": n + wide > OVER, "words": words}
-        return " ".join(name for name, holds in given.items() if holds)
+        classes = {"sortable": self.sortable, "dense": dense, "over": n + wide > OVER, "words": words}
+        return " ".join(name for name, holds in classes.items() if holds)
 
     def html_rows(self) -> list[list[Markup]]:
         """Finished `<td>` elements."""
@@ -355,19 +353,19 @@ class Table(Block):
         """Estimates of one column share their decimals, by the median width of their intervals."""
         if column.decimals is not None or column.kind != "estimate":
             return column.decimals
-        found = [_cell_of(row, column).raw for row in self.rows]
-        return numbers.common_decimals(values.estimate_parts(v)[1:] for v in found if v is not None)
+        raw_values = [_cell_of(row, column).raw for row in self.rows]
+        return numbers.common_decimals(values.estimate_parts(v)[1:] for v in raw_values if v is not None)
 
     def _cell(self, row: object, index: int, column: Column, places: int | None) -> Markup:
-        held = _cell_of(row, column)
-        raw, key = held.raw, None
+        cell = _cell_of(row, column)
+        raw, key = cell.raw, None
         if self.key is not None and column.numeric:
             name = str(index) if self.row_keys is None else self.row_keys[index]
             key = values.join(self.key, values.path(name), column.path)
         inside = cell_html(raw, column.kind, key, places)
-        under = element("div", held.under, class_="under") if held.under else None
+        under = element("div", cell.under, class_="under") if cell.under else None
         sort = sort_key(raw, column.kind)
-        return element("td", inside, under, class_=f"kind-{column.kind}", data_sort=sort, title=held.why or None)
+        return element("td", inside, under, class_=f"kind-{column.kind}", data_sort=sort, title=cell.why or None)
 
 
 def format_value(raw: object, kind: Kind, decimals: int | None = None) -> str:
@@ -397,8 +395,8 @@ def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = N
 
 
 def _cell_of(row: object, column: Column) -> Cell:
-    found = values.lookup(row, column.path)
-    return found if isinstance(found, Cell) else Cell(found)
+    raw = values.lookup(row, column.path)
+    return raw if isinstance(raw, Cell) else Cell(raw)
 
 
 def _format_number(raw: object, kind: Kind, decimals: int | None) -> str:

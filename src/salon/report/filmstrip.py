@@ -108,10 +108,10 @@ def _remarks(remarks: Sequence[tuple[str, str]]) -> Markup:
     return element("ul", *lines)
 
 
-def strip_section(strips: Sequence[Block], prompts: int, told: str) -> Section:
+def strip_section(strips: Sequence[Block], prompts: int, summary: str) -> Section:
     """The filmstrips of a report, of so many prompts in all."""
     more = f" The first {len(strips)} of {prompts} prompts are shown." if len(strips) < prompts else ""
-    return Section("Filmstrips", strips, told + more)
+    return Section("Filmstrips", strips, summary + more)
 
 
 def missing_section(missing: Sequence[tuple[str, str, int]], caption: str) -> list[Section]:
@@ -125,8 +125,10 @@ def waiting_section(waiting: Mapping[str, int]) -> list[Section]:
     """What chains wait for, and how many; nothing where none does."""
     if not waiting:
         return []
-    told = join_names(Markup("{} for {}").format(fixed(count, 0), what) for what, count in waiting.items())
-    words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(told)
+    counts = join_names(Markup("{} for {}").format(fixed(count, 0), what) for what, count in waiting.items())
+    words = Markup("Chains wait: {}. The same command goes on; until then these numbers are provisional.").format(
+        counts
+    )
     return [Section("Not done", [Note(words, tone="open")])]
 
 
@@ -165,5 +167,5 @@ def _shortened(words: Sequence[str], *, first: bool, last: bool) -> str:
     head, tail = (0 if first else AROUND), (0 if last else AROUND)
     if (first and last) or len(words) <= head + tail + AROUND:
         return " ".join(words[:LONGEST])
-    kept = [*words[:head], "…", *(words[-tail:] if tail else [])]
-    return " ".join(kept)
+    parts = [*words[:head], "…", *(words[-tail:] if tail else [])]
+    return " ".join(parts)

@@ -13,7 +13,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 
 from salon.errors import BadValue
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 MINUS = "\u2212"
 THIN = "\u202f"
@@ -68,8 +68,8 @@ def score_decimals(x: Number | None) -> int:
 
 def common_decimals(intervals: Iterable[tuple[Number | None, Number | None]], default: int = 3) -> int:
     """One number of decimals for a whole column, that of its median width, so that its points line up."""
-    known = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]
-    return sorted(known)[len(known) // 2] if known else default
+    decimals = [decimals_for(low, high, default) for low, high in intervals if low is not None and high is not None]
+    return sorted(decimals)[len(decimals) // 2] if decimals else default
 
 
 def interval(low: Number | None, high: Number | None, decimals: int | None = None) -> str:
@@ -90,9 +90,16 @@ def estimate(
     return f"{fixed(value, places)} {interval(low, high, places)}"
 
 
-def with_interval(figure: Estimate | Estimate | None, decimals: int | None = 3) -> str:
+def with_interval(figure: Estimate | None, decimals: int | None = 3) -> str:
     """A figure with its interval; a dash where there is no figure."""
     return MISSING if figure is None else estimate(figure.value, figure.low, figure.high, decimals)
+
+
+def cell_text(cell: str | Number | Estimate | None) -> str:
+    """A cell of a terminal table: text as it is, a count with commas, an estimate with its interval."""
+    if isinstance(cell, str):
+        return cell
+    return with_interval(cell) if cell is None or isinstance(cell, Estimate) else f"{cell:,}"
 
 
 def range_with_interval(span: tuple[float, float] | None, figure: Estimate | None, decimals: int = 3) -> str:
@@ -114,7 +121,10 @@ def p_value(p: float | None) -> str:
     if p < 1e-4:
         mantissa, exponent = f"{p:.1e}".split("e")
         return f"{mantissa}e{MINUS}{abs(int(exponent))}"
-    return fixed(p, _p_decimals(p))
+    places = max(2, min(4, 1 - _magnitude(p, 2)))
+    while places < MAX_DECIMALS and _crosses_landmark(p, places):
+        places += 1
+    return fixed(p, places)
 
 
 def exact(x: Fraction | str | None) -> str:
@@ -201,13 +211,6 @@ def _magnitude(x: Number, digits: int) -> int:
     return int(f"{abs(float(x)):.{digits - 1}e}".split("e")[1])
 
 
-def _p_decimals(p: float) -> int:
-    places = max(2, min(4, 1 - _magnitude(p, 2)))
-    while places < MAX_DECIMALS and _crosses_landmark(p, places):
-        places += 1
-    return places
-
-
 def _crosses_landmark(p: float, places: int) -> bool:
-    shown = float(round_half_up(p, places))
-    return any((p < mark) != (shown < mark) for mark in P_LANDMARKS)
+    printed = float(round_half_up(p, places))
+    return any((p < mark) != (printed < mark) for mark in P_LANDMARKS)

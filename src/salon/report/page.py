@@ -1,4 +1,12 @@
-"""A report: one HTML file that needs nothing else, in the one look of the house."""
+"""A report as one HTML file, its colors, and its charts as figures for a paper.
+
+    for figure in paper_figures(page.sections):
+        figure.svg(ONE_COLUMN)
+
+Cohorts, null and alert have colors that color-blind readers can tell apart, and none of them carries meaning without
+words, a shape or a dash beside it. Paper figures use the light colors on white; every rule of the style sheet is
+written into the elements, because many programs read SVG without CSS.
+"""
 
 from __future__ import annotations
 
@@ -21,7 +29,7 @@ from salon.errors import BadFile, BadValue
 from salon.report import svg
 from salon.report.blocks import Block, Card, Chart, ChartRow, Details, slug, templates
 from salon.report.svg import Drawing, LegendKey, legend
-from salon.store.atomic_files import put_file
+from salon.store import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
 """What every page of Salon's holds in its head."""
@@ -59,13 +67,15 @@ class Page:
     def html(self) -> str:
         """The whole page as text; the same page always gives the same bytes."""
         script = asset("page.js")
+        digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+        policy = f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
         text = templates().get_template("page.html").render(
             page=self,
             anchors=anchors([section.title for section in self.sections]),
             fewest=1,
             style=Markup(style()),
             script=Markup(script),
-            policy=_policy(script),
+            policy=policy,
             icon=icon(),
         )  # fmt: skip
         return svg.clean(_regions_apart(text))
@@ -89,7 +99,7 @@ def style() -> str:
 
 @cache
 def icon() -> str:
-    """The house's icon as an address, for pages that are one file."""
+    """Salon's icon as an address, for pages that are one file."""
     return "data:image/svg+xml," + quote(asset("favicon.svg"), safe="")
 
 
@@ -100,35 +110,29 @@ def standalone_svg(drawing: str) -> str:
 
 def anchors(titles: Sequence[str], otherwise: str = "section") -> list[str]:
     """One id per heading, in ASCII, no two alike."""
-    seen: dict[str, int] = {}
-    found = []
+    counts: dict[str, int] = {}
+    ids = []
     for title in titles:
         name = slug(title) or otherwise
-        seen[name] = seen.get(name, 0) + 1
-        found.append(name if seen[name] == 1 else f"{name}--{seen[name]}")
-    return found
+        counts[name] = counts.get(name, 0) + 1
+        ids.append(name if counts[name] == 1 else f"{name}--{counts[name]}")
+    return ids
 
 
 @cache
 def asset(name: str) -> str:
-    """A text file of this room."""
+    """A text file of this package."""
     return (resources.files("salon.report") / "templates" / name).read_text(encoding="utf-8")
-
-
-def _policy(script: str) -> str:
-    """Only the page's own script may run, nothing may be fetched: escaping has a second wall behind it."""
-    digest = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
-    return f"default-src 'none'; script-src 'sha256-{digest}'; style-src 'unsafe-inline'; img-src data:"
 
 
 def _regions_apart(html: str) -> str:
     """Regions of one name get numbers from the second on, for who goes from one to the next by ear."""
-    seen: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
 
-    def named(found: re.Match[str]) -> str:
-        seen[found[1]] += 1
-        number = f" ({seen[found[1]]})" if seen[found[1]] > 1 else ""
-        return f'role="region" aria-label="{found[1]}{number}"'
+    def named(match: re.Match[str]) -> str:
+        counts[match[1]] += 1
+        number = f" ({counts[match[1]]})" if counts[match[1]] > 1 else ""
+        return f'role="region" aria-label="{match[1]}{number}"'
 
     return re.sub(r'role="region" aria-label="([^"]*)"', named, html)
 
@@ -154,12 +158,7 @@ def _is_page(path: Path) -> bool:
         return GENERATOR in file.read(2000)
 
 
-# --------------------------------------------------------------------------------------------------
-# Colours, once: light and dark values of every CSS variable. The contrast test reads what `css` writes.
-#
-# Cohorts, null and alert stay apart for colour-blind eyes (blue, ochre, grey, crimson differ in lightness or in
-# the blue-yellow direction), and none of them carries meaning without words, a shape or a dash beside it.
-# --------------------------------------------------------------------------------------------------
+# -- colors ---------------------------------------------------------------------------------------------------------
 
 LIGHT = {
     "paper": "#fbfaf6",
@@ -224,15 +223,7 @@ def _css_block(selector: str, scheme: str, colors: dict[str, str]) -> str:
     return f"{selector} {{\n  color-scheme: {scheme};\n{lines}}}"
 
 
-# --------------------------------------------------------------------------------------------------
-# Charts as figures of a paper: SVG files that need no style sheet, in the widths of one and two columns.
-#
-#     for figure in paper_figures(page.sections):
-#         figure.svg(ONE_COLUMN)
-#
-# Colors are those of the light theme on white. Every rule of the style sheet is written into the elements, because many
-# programs read SVG without CSS.
-# --------------------------------------------------------------------------------------------------
+# -- figures for a paper --------------------------------------------------------------------------------------------
 
 ONE_COLUMN = 85
 """Millimeters of a figure in one column."""
@@ -303,20 +294,19 @@ class PaperFigure:
 
 def paper_figures(sections: Sequence[Section]) -> list[PaperFigure]:
     """Every chart of a page, in its order."""
-    charts = [found for section in sections for found in _charts(section.blocks)]
+    charts = [chart for section in sections for chart in _charts(section.blocks)]
     names = anchors([figure.name for figure, *_ in charts])
     return [
         PaperFigure(
-            name, figure.drawing, figure.csv, keys, " ".join(filter(None, (figure.heading, _caption_words(caption))))
+            name,
+            figure.drawing,
+            figure.csv,
+            keys,
+            " ".join(filter(None, (figure.heading, (caption.striptags() if isinstance(caption, Markup) else caption)))),
         )
         for name, (figure, keys, caption) in zip(names, charts)
         if isinstance(figure.drawing, Drawing)
     ]
-
-
-def _caption_words(caption: str) -> str:
-    """A caption without markup."""
-    return caption.striptags() if isinstance(caption, Markup) else caption
 
 
 def _charts(blocks: Sequence[object]) -> Iterator[tuple[Chart, tuple[LegendKey, ...], str]]:
@@ -376,21 +366,21 @@ def _rules() -> tuple[_Rule, ...]:
 @cache
 def _styles(tag: str, classes: str) -> Mapping[str, str]:
     """What the style sheet says of an element, variables replaced."""
-    said: dict[str, str] = {}
+    declarations: dict[str, str] = {}
     for rule in _rules():
         if rule.holds(tag, classes):
-            said |= rule.declarations
-    if font := said.pop("font", ""):
-        said.setdefault("font-size", font.split()[0])
-    return {name: _value(value, said).removesuffix("px") for name, value in said.items()}
+            declarations |= rule.declarations
+    if font := declarations.pop("font", ""):
+        declarations.setdefault("font-size", font.split()[0])
+    return {name: _value(value, declarations).removesuffix("px") for name, value in declarations.items()}
 
 
-def _value(value: str, said: Mapping[str, str]) -> str:
+def _value(value: str, declarations: Mapping[str, str]) -> str:
     """`value` with its variables replaced: those of the element first, then colors."""
 
     def known(match: re.Match[str]) -> str:
-        own = said.get(f"--{match[1]}")
-        return _COLORS[match[1]] if own is None else _value(own, said)
+        own = declarations.get(f"--{match[1]}")
+        return _COLORS[match[1]] if own is None else _value(own, declarations)
 
     return re.sub(r"var\(--([\w-]+)\)", known, value)
 
@@ -400,9 +390,9 @@ def _plain_elements(element: ElementTree.Element) -> list[ElementTree.Element]:
     styles = _styles(element.tag, element.get("class", ""))
     if element.tag == "title" or styles.get("fill") == "transparent":
         return []
-    given = {name: value for name, value in element.attrib.items() if name in _GEOMETRY | _PAINTED}
+    attributes = {name: value for name, value in element.attrib.items() if name in _GEOMETRY | _PAINTED}
     painted = {name: value for name, value in styles.items() if name in _PAINTED}
-    copy = ElementTree.Element(element.tag, {**given, **painted})
+    copy = ElementTree.Element(element.tag, {**attributes, **painted})
     if element.tag == "text":
         copy.text = "".join([element.text or "", *(child.tail or "" for child in element)])
     else:

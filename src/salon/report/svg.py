@@ -1,6 +1,4 @@
-"""Static SVG, written by hand: elements that escape themselves, text that knows its width, drawings that
-can be redrawn for a narrower page.
-"""
+"""Static SVG: escaped elements, estimated text widths, drawings that can be redrawn, scales, axes and legends."""
 
 from __future__ import annotations
 
@@ -26,6 +24,8 @@ SMALL = 264
 NARROW = 342
 """Pixels of a drawing on a phone (390 less the margins)."""
 FONT = 12
+MOST_READ = 30
+"""Marks of a chart that its description names."""
 
 _NOT_XML = re.compile("[^\t\n\r\u0020-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")
 _NARROW_GLYPHS = frozenset("iljtfrI.,:;'|!()[]/ \u202f")
@@ -84,7 +84,10 @@ def redrawable(rows: Callable[..., Rows]) -> Callable[[Callable[..., Markup]], C
         def wrapper(*args: Any, width: int = WIDE, **options: Any) -> Drawing:
             again = functools.partial(draw, *args, **options)
             return Drawing(
-                again(width=width), width, lambda other: again(width=other), functools.partial(rows, *args, **options)
+                again(width=width),
+                width,
+                lambda new_width: again(width=new_width),
+                functools.partial(rows, *args, **options),
             )
 
         return wrapper
@@ -110,12 +113,18 @@ def canvas(width: float, height: float, title: str, description: str, *children:
     )
 
 
+def read_aloud(parts: Sequence[str], *, before: Sequence[str] = (), after: Sequence[str] = ()) -> str:
+    """The description of a chart: the first `MOST_READ` parts and how many more there are."""
+    rest = [f"and {len(parts) - MOST_READ} more"] if len(parts) > MOST_READ else []
+    return "; ".join([*before, *parts[:MOST_READ], *rest, *after]) + "."
+
+
 def element(tag: str, *children: object, **attributes: object) -> Markup:
     """`<tag ...>children</tag>`; everything that is not Markup is escaped, None attributes are left out."""
-    named = ((k.rstrip("_").replace("_", "-"), v) for k, v in attributes.items() if v is not None)
-    written = "".join(f' {name}="{_escaped(_short_number(v))}"' for name, v in named)
+    pairs = ((k.rstrip("_").replace("_", "-"), v) for k, v in attributes.items() if v is not None)
+    attribute_text = "".join(f' {name}="{_escaped(_short_number(v))}"' for name, v in pairs)
     inside = "".join(_escaped(c) for c in children if c is not None)
-    return Markup(f"<{tag}{written}>{inside}</{tag}>")
+    return Markup(f"<{tag}{attribute_text}>{inside}</{tag}>")
 
 
 def group(*children: object, tip: str | None = None, **attributes: object) -> Markup:
@@ -142,10 +151,10 @@ def text(
     size: float = FONT, **attributes: object,
 ) -> Markup:  # fmt: skip
     """Text at a point; longer than `room` pixels, it is cut and its title keeps the whole."""
-    shown = words if room is None else fit(words, room, size)
-    title = element("title", words) if shown != words else None
+    visible = words if room is None else fit(words, room, size)
+    title = element("title", words) if visible != words else None
     font = None if size == FONT else size
-    return element("text", title, shown, x=x, y=y, class_=class_, text_anchor=anchor, font_size=font, **attributes)
+    return element("text", title, visible, x=x, y=y, class_=class_, text_anchor=anchor, font_size=font, **attributes)
 
 
 BOLD = 1.08
@@ -161,13 +170,13 @@ def fit(words: str, room: float, size: float = FONT) -> str:
     """`words`, or its beginning and an ellipsis, within `room` pixels."""
     if text_width(words, size) <= room:
         return words
-    kept, used = "", text_width("…", size)
+    beginning, used = "", text_width("…", size)
     for glyph in words:
         used += size * _glyph_width(glyph)
         if used > room:
             break
-        kept += glyph
-    return kept.rstrip(" …") + "…"
+        beginning += glyph
+    return beginning.rstrip(" …") + "…"
 
 
 def clean(words: str) -> str:
@@ -196,8 +205,8 @@ def _short_number(value: object) -> object:
     """Numbers to a hundredth of a pixel."""
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         return value
-    shown = f"{float(value):.2f}".rstrip("0").rstrip(".")
-    return "0" if shown == "-0" else shown
+    digits = f"{float(value):.2f}".rstrip("0").rstrip(".")
+    return "0" if digits == "-0" else digits
 
 
 def _escaped(value: object) -> str:
@@ -205,9 +214,7 @@ def _escaped(value: object) -> str:
     return value if isinstance(value, Markup) else clean(str(escape(value)))
 
 
-# --------------------------------------------------------------------------------------------------
-# From numbers to pixels: linear scales, and ticks a person would have chosen.
-# --------------------------------------------------------------------------------------------------
+# -- scales ---------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -225,7 +232,7 @@ class LinearScale:
     def ticks(self, room: float) -> list[float]:
         """Round values inside the domain, about one per `room` pixels; two at least, for one tells no scale."""
         most = max(2, int(abs(self.stop - self.start) / room))
-        return next(found for more in itertools.count(most) if len(found := ticks(self.low, self.high, more)) > 1)
+        return next(values for more in itertools.count(most) if len(values := ticks(self.low, self.high, more)) > 1)
 
 
 def domain(
@@ -236,10 +243,10 @@ def domain(
     within: tuple[float, float] | None = None,
 ) -> tuple[float, float]:
     """The range of known `values` and of `include`, a little wider but `within` its ends; never empty or reversed."""
-    known = [float(v) for v in [*values, *include] if v is not None]
-    if not known or not all(map(math.isfinite, known)):
-        raise BadValue("at least one finite value is needed to draw an axis", found=known[:5])
-    low, high = min(known), max(known)
+    numbers_given = [float(v) for v in [*values, *include] if v is not None]
+    if not numbers_given or not all(map(math.isfinite, numbers_given)):
+        raise BadValue("at least one finite value is needed to draw an axis", found=numbers_given[:5])
+    low, high = min(numbers_given), max(numbers_given)
     margin = pad * (high - low) if high > low else max(abs(high), 1.0) * 0.1
     least, most = within or (-math.inf, math.inf)
     return min(low, max(low - margin, least)), max(high, min(high + margin, most))
@@ -290,9 +297,7 @@ def spread(positions: Sequence[float], gap: float, low: float, high: float) -> l
     return placed
 
 
-# --------------------------------------------------------------------------------------------------
-# What charts share around their marks: axes, grid lines, a legend.
-# --------------------------------------------------------------------------------------------------
+# -- axes, grid lines, legends --------------------------------------------------------------------------------------
 
 LINE = 18
 """Pixels from one line of text to the next."""

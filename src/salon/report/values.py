@@ -1,8 +1,9 @@
 """Numbers on a page that can be proved equal to the numbers of a JSON document.
 
-Every number is written as `<data data-key="criteria.Mood.mean_tau.value" data-value="0.147">0.147</data>`:
-the key is the path of the number in the document, the value its raw `repr`. `disagreements(html, document)`
-finds each one that differs, so a test can prove a page number for number.
+`located(report)` is the same report, with every number carrying its path. Tables and charts write that path beside the
+number: `<data data-key="criteria.Mood.mean_tau.value" data-value="0.147">0.147</data>`. Arithmetic gives plain numbers
+back, so a derived number never claims a path. `disagreements(html, document)` finds each number that differs, so a test
+can compare a page with its JSON number by number.
 """
 
 from __future__ import annotations
@@ -11,6 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from typing import TypedDict, TypeVar, cast
@@ -21,6 +23,7 @@ from pydantic import BaseModel
 from salon.errors import BadColumns
 from salon.report import numbers, svg
 from salon.report.svg import element
+from salon.stats import Estimate
 
 __all__ = [
     "disagreements",
@@ -37,10 +40,10 @@ __all__ = [
 
 def lookup(document: object, key: str) -> object:
     """The value at `key` in nested mappings, sequences and result objects."""
-    found = document
+    value_at = document
     for part in _parts(key):
-        found = _lookup_step(found, part, key)
-    return found
+        value_at = _lookup_step(value_at, part, key)
+    return value_at
 
 
 def value(raw: object, key: str | None, words: str) -> Markup:
@@ -65,11 +68,11 @@ def estimate_value(estimate: object, key: str | None, decimals: int | None = Non
     keys = [None if key is None else join(key, part) for part in ("value", "low", "high")]
     if not isinstance(estimate, Mapping) and not hasattr(estimate, "value"):
         keys[0] = key
-    shown = value(mid, keys[0], numbers.fixed(mid, places))
+    middle = value(mid, keys[0], numbers.fixed(mid, places))
     if low is None and high is None:
-        return shown
+        return middle
     ends = [value(v, k, numbers.fixed(v, places)) for v, k in zip((low, high), keys[1:])]
-    return shown + element("span", " [", ends[0], ", ", ends[1], "]", class_="interval")
+    return middle + element("span", " [", ends[0], ", ", ends[1], "]", class_="interval")
 
 
 def estimate_parts(estimate: object) -> tuple[float | None, float | None, float | None]:
@@ -96,9 +99,9 @@ def numbers_in(html: str) -> list[tuple[str, str]]:
 def disagreements(html: str, document: object) -> list[str]:
     """Sentences for every keyed number of the page that is not the document's; empty when all agree."""
     return [
-        f"{key}: page {shown}, document {_json(lookup(document, key))}"
-        for key, shown in numbers_in(html)
-        if shown != _json(lookup(document, key))
+        f"{key}: page {page_value}, document {_json(lookup(document, key))}"
+        for key, page_value in numbers_in(html)
+        if page_value != _json(lookup(document, key))
     ]
 
 
@@ -108,9 +111,9 @@ class _KeyReader(HTMLParser):
         self.found: list[tuple[str, str]] = []
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        named = dict(attrs)
-        if "data-key" in named:
-            self.found.append((named["data-key"] or "", named.get("data-value") or ""))
+        attributes = dict(attrs)
+        if "data-key" in attributes:
+            self.found.append((attributes["data-key"] or "", attributes.get("data-value") or ""))
 
 
 def _json(raw: object) -> str:
@@ -137,13 +140,7 @@ def _lookup_step(holder: object, part: str, key: str) -> object:
     raise BadColumns.missing(part, [], where=f"path {key!r}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Numbers that know where they stand in a JSON document.
-#
-# `located(report)` is the same report, every number of it carrying its path. Tables and charts write that path beside
-# what they print, so a page cannot name one number and show another; arithmetic gives plain numbers back, so a derived
-# number never claims a path.
-# --------------------------------------------------------------------------------------------------
+# -- located numbers ------------------------------------------------------------------------------------------------
 
 D = TypeVar("D")
 _UNNUMBERED = (bool, str, type(None))
@@ -184,8 +181,15 @@ def located(document: D, key: str = "") -> D:
         return cast(D, LocatedInt(document, key))
     if isinstance(document, BaseModel):
         fields = ((name, getattr(document, name)) for name in type(document).model_fields)
-        parts = {name: located(held, _under(key, name)) for name, held in fields if not isinstance(held, _UNNUMBERED)}
+        parts = {
+            name: located(field_value, _under(key, name))
+            for name, field_value in fields
+            if not isinstance(field_value, _UNNUMBERED)
+        }
         return document.model_copy(update=parts)
+    if isinstance(document, Estimate):
+        held = ((name, getattr(document, name)) for name in ("value", "low", "high", "n", "level"))
+        return cast(D, replace(document, **{name: located(number, _under(key, name)) for name, number in held}))
     if isinstance(document, Mapping):
         return cast(D, {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()})
     if isinstance(document, list | tuple):

@@ -1,4 +1,4 @@
-"""Words of every report: names that fit a line and keep their direction, counts, lists, sentences."""
+"""Words of reports: names that fit a line, counts, lists, sentences."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from markupsafe import Markup
 from salon.report import numbers
 from salon.report.svg import clean, element
 from salon.report.values import value
-from salon.stats.result import Estimate
+from salon.stats import Estimate
 
 LONGEST_NAME = 72
 RATER_NAME = 40
@@ -43,12 +43,12 @@ def brief(name: str, most: int = LONGEST_NAME) -> str:
 
 def number_repeats(names: Iterable[str]) -> list[str]:
     """Names in their order; one that stood before gets a number behind it."""
-    taken: Counter[str] = Counter()
-    found = []
+    counts: Counter[str] = Counter()
+    labels = []
     for name in names:
-        taken[name] += 1
-        found.append(name if taken[name] == 1 else f"{name} #{taken[name]}")
-    return found
+        counts[name] += 1
+        labels.append(name if counts[name] == 1 else f"{name} #{counts[name]}")
+    return labels
 
 
 def distinct_names(names: Iterable[str], most: int = LONGEST_NAME) -> dict[str, str]:
@@ -75,8 +75,8 @@ def one_way(words: str) -> str:
 
 def unbroken_name(name: str) -> Markup:
     """A rater's name that does not break at its hyphens."""
-    shown = brief(name, RATER_NAME)
-    return element("span", shown, class_="whole") if len(shown) <= UNBROKEN else Markup.escape(shown)
+    short_name = brief(name, RATER_NAME)
+    return element("span", short_name, class_="whole") if len(short_name) <= UNBROKEN else Markup.escape(short_name)
 
 
 def breakable(name: str) -> Markup:
@@ -135,9 +135,9 @@ def join_names(names: Iterable[object]) -> Markup:
 
 def first_names(names: Iterable[str], most: int = 12) -> str:
     """The first different names in a plain line, and how many more there are."""
-    given = list(dict.fromkeys(names))
-    more = f" and {len(given) - most} more" if len(given) > most else ""
-    return ", ".join(given[:most]) + more
+    distinct = list(dict.fromkeys(names))
+    more = f" and {len(distinct) - most} more" if len(distinct) > most else ""
+    return ", ".join(distinct[:most]) + more
 
 
 def group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[str]]]:
@@ -145,4 +145,4 @@ def group_by_reason(pairs: Iterable[tuple[str, str]]) -> list[tuple[str, list[st
     names: dict[str, list[str]] = {}
     for name, reason in pairs:
         names.setdefault(reason, []).append(name)
-    return [(reason, list(dict.fromkeys(found))) for reason, found in names.items()]
+    return [(reason, list(dict.fromkeys(group))) for reason, group in names.items()]

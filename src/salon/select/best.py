@@ -15,12 +15,16 @@ The item with the highest bound is chosen. What is said beside it:
     sds            a criterion that has an sd for some scored items only is taken as having none, and that is noted
 
 The chosen total overstates: of several noisy numbers the largest one was lucky (`salon.stats.uncertain_scores`).
+
+`choose_best` does this for every prompt. A picture that was wanted and not made cannot be chosen; how many were wanted
+is counted beside the choice. A prompt without a single picture has no pick, and is counted.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any, Final, Literal
@@ -34,7 +38,7 @@ from salon.errors import BadValue, TooFew
 from salon.select.route import RouteChoice
 from salon.select.scores import ScoreTable
 from salon.select.weights import FARTHEST, Blend, ScorerColumn
-from salon.study.nouns import Noun, Signature
+from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
 PickOutcome = Literal["best", "only", "equal", "none good enough", "none scored"]
@@ -56,10 +60,12 @@ class PickSettings(Noun):
 class ItemStanding(Noun):
     """One item as it stood when the choice was made."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     index: int = Field(description="Place among the items as they were given, from 0.")
     rank: int | None = Field(description="By bound, 1 the best, equal ones alike; null without a score.")
-    total: float | None
+    total: float | None = Field(
+        description="Weighted mean of what its criteria add; null where one that counts has no score."
+    )
     sd: float | None = Field(description="Null where a scorer states none.")
     bound: float | None = Field(description="Total less k standard deviations.")
     contributions: dict[str, float] = Field(description="What each criterion adds to the total.")
@@ -70,20 +76,20 @@ class ItemStanding(Noun):
 class Pick(Noun):
     """What was chosen, why, and among what."""
 
-    chosen: str | None
+    chosen: str | None = Field(description="Id of the chosen item; null where none was.")
     index: int | None = Field(description="Place of the chosen one among the items as they were given, from 0.")
-    outcome: PickOutcome
+    outcome: PickOutcome = Field(description="What came of it.")
     why: str = Field(description="One sentence.")
     tied: tuple[str, ...] = Field(description="Others that cannot be told from it.")
     margin: float | None = Field(description="Bound of the best less the next; null where there is no next.")
-    n: int
-    unscored: int
+    n: int = Field(description="Items to choose from.")
+    unscored: int = Field(description="Of these, without a score under a criterion that counts.")
     standings: tuple[ItemStanding, ...] = Field(description="Best first; items without a score last.")
     weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
-    scale: str
-    notes: tuple[str, ...] = ()
-    missing: str = UNSCORED_ITEM_POLICY
-    signature: Signature
+    scale: str = Field(description="What totals are measured in, in words.")
+    notes: tuple[str, ...] = Field(default=(), description="What else must be known.")
+    missing: str = Field(default=UNSCORED_ITEM_POLICY, description="How missing scores were treated.")
+    signature: Signature = Field(description="What reproduces the choice.")
 
     @property
     def best(self) -> ItemStanding | None:
@@ -104,21 +110,44 @@ def pick(
     `sds` has the same shape, NaN or None where a scorer states no standard deviation.
     """
     settings = settings or PickSettings()
-    table, names = _table(values, blend), _names(values, items)
-    given = _given_errors(sds, table)
-    table = _drop_extremes(table, given)
-    errors, notes = _errors(given, table, blend)
+    names = _item_names(len(np.asarray(values, dtype=object)), items)
+    table = _numbers(values)
+    if table.size == 0:
+        raise TooFew("at least one item is needed to choose from", found="none")
+    table = blend.checked(table[:, None] if table.ndim == 1 and len(blend.terms) == 1 else table)
+    given_errors = None if sds is None else _given_errors(sds, table)
+    far = ~(np.abs(table) <= FARTHEST)
+    if given_errors is not None:  # an sd that is left out instead would only make a bound rise
+        far |= given_errors > FARTHEST
+    table = np.where(far, np.nan, table)
+    errors, notes = (None, ()) if given_errors is None else _stated_errors(given_errors, table, blend)
     totals = blend.totals(table)
     spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
     bounds = totals - settings.k * spreads
     order = _order(bounds, names, settings)
-    tied = _tied(totals, spreads, int(order[0]), settings.level)
+    best = int(order[0])
+    reach = float(ndtri((1 + settings.level) / 2)) * np.hypot(spreads, spreads[best])
+    tied = np.abs(totals - totals[best]) <= reach + _CLOSE * np.maximum(1.0, np.abs(totals[best]))  # False for NaN
+    tied[best] = False
     stated = None if errors is None else spreads
     standings = [_standing(int(i), names, table, blend, totals, stated, bounds, tied) for i in order]
-    return _build_pick(standings, blend, settings, notes, _hash(names, table, errors))
+    digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
+    for part in (table, errors):
+        digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
+    return _build_pick(standings, blend, settings, notes, digest.hexdigest()[:12])
 
 
 # -- what is given -----------------------------------------------------------------------------------------------------
+
+
+def _item_names(count: int, items: Sequence[str] | None) -> tuple[str, ...]:
+    names = tuple(map(str, range(count))) if items is None else tuple(items)
+    if len(names) != count:
+        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
+    if len(set(names)) < count:
+        again = next(name for name in names if names.count(name) > 1)
+        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
+    return names
 
 
 def _numbers(values: ArrayLike) -> Floats:
@@ -129,19 +158,8 @@ def _numbers(values: ArrayLike) -> Floats:
         raise BadValue("a table of numbers, items by criteria, is needed", found=type(values).__name__) from None
 
 
-def _table(values: ArrayLike, blend: Blend) -> Floats:
-    table = _numbers(values)
-    if table.size == 0:
-        raise TooFew("at least one item is needed to choose from", found="none")
-    if table.ndim == 1 and len(blend.terms) == 1:
-        table = table[:, None]
-    return blend.checked(table)
-
-
-def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
+def _given_errors(sds: ArrayLike, table: Floats) -> Floats:
     """(n, D) standard deviations as they were given, NaN where there is none."""
-    if sds is None:
-        return None
     errors = _numbers(sds)
     errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
     if errors.shape != table.shape:
@@ -151,27 +169,8 @@ def _given_errors(sds: ArrayLike | None, table: Floats) -> Floats | None:
     return errors
 
 
-def _drop_extremes(table: Floats, errors: Floats | None) -> Floats:
-    """NaN where a score, or its sd, is infinite or too large: an sd left out instead would only make a bound rise."""
-    far = ~(np.abs(table) <= FARTHEST)
-    return np.where(far if errors is None else far | (errors > FARTHEST), np.nan, table)
-
-
-def _names(values: ArrayLike, items: Sequence[str] | None) -> tuple[str, ...]:
-    count = len(np.asarray(values, dtype=object))
-    names = tuple(map(str, range(count))) if items is None else tuple(items)
-    if len(names) != count:
-        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
-    if len(set(names)) < count:
-        again = next(name for name in names if names.count(name) > 1)
-        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
-    return names
-
-
-def _errors(errors: Floats | None, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
+def _stated_errors(errors: Floats, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
     """(n, D) standard deviations, 0 under a criterion that has none; None where no criterion has any."""
-    if errors is None:
-        return None, ()
     scored = np.isfinite(table)
     stated = np.isfinite(errors) & scored
     whole = stated.any(axis=0) & (stated == scored).all(axis=0)
@@ -194,20 +193,11 @@ def _order(bounds: Floats, names: tuple[str, ...], settings: PickSettings) -> ND
     """Items by falling bound; the first or a drawn one of equals; those without a score last."""
     place = np.arange(len(names))
     if settings.ties == "seed":
-        drawn = np.random.default_rng([settings.seed, 11]).permutation(len(names))
+        permutation = np.random.default_rng([settings.seed, 11]).permutation(len(names))
         place = np.empty(len(names), np.int64)
-        place[np.argsort(np.array(names, dtype=object), kind="stable")] = drawn
-    rounded = np.array([np.nan if np.isnan(one) else float(f"{one:.12g}") for one in bounds])
+        place[np.argsort(np.array(names, dtype=object), kind="stable")] = permutation
+    rounded = np.array([np.nan if np.isnan(bound) else float(f"{bound:.12g}") for bound in bounds])
     return np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
-
-
-def _tied(totals: Floats, spreads: Floats, best: int, level: float) -> NDArray[np.bool_]:
-    apart = np.abs(totals - totals[best])
-    z = float(ndtri((1 + level) / 2))
-    reach = z * np.hypot(spreads, spreads[best]) + _CLOSE * np.maximum(1.0, np.abs(totals[best]))
-    tied = np.asarray(apart <= reach)  # False for NaN
-    tied[best] = False
-    return tied
 
 
 def _standing(
@@ -220,97 +210,75 @@ def _standing(
     bounds: Floats,
     tied: NDArray[np.bool_],
 ) -> ItemStanding:
-    missing = tuple(
-        id for d, id in enumerate(blend.criteria) if blend.terms[d].share > 0 and not np.isfinite(table[i, d])
-    )
-    parts = blend.contributions(table[i : i + 1])[0]
-    known = {id: float(part) for id, part, on in zip(blend.criteria, parts, blend.counts) if on and np.isfinite(part)}
-    if missing:
-        return ItemStanding(
-            item=names[i], index=i, rank=None, total=None, sd=None, bound=None, contributions=known, missing=missing
-        )
+    parts = zip(blend.criteria, blend.contributions(table[i : i + 1])[0], blend.counts)
+    counting = {id: float(part) for id, part, counts in parts if counts}
+    missing = tuple(id for id, part in counting.items() if not math.isfinite(part))
     above = bounds > bounds[i] + _CLOSE * max(1.0, abs(float(bounds[i])))
     return ItemStanding(
-        item=names[i], index=i, rank=1 + int(above.sum()), total=float(totals[i]),
-        sd=None if spreads is None else float(spreads[i]), bound=float(bounds[i]), contributions=known,
-        tied=bool(tied[i]),
-    )  # fmt: skip
+        item=names[i],
+        index=i,
+        rank=None if missing else 1 + int(above.sum()),
+        total=None if missing else float(totals[i]),
+        sd=None if missing or spreads is None else float(spreads[i]),
+        bound=None if missing else float(bounds[i]),
+        contributions={id: part for id, part in counting.items() if math.isfinite(part)},
+        missing=missing,
+        tied=not missing and bool(tied[i]),
+    )
 
 
 def _build_pick(
     standings: Sequence[ItemStanding], blend: Blend, settings: PickSettings, notes: tuple[str, ...], data: str
 ) -> Pick:
-    ranked = [one for one in standings if one.rank is not None]
-    outcome = _outcome(ranked, len(standings), settings)
+    ranked = [standing for standing in standings if standing.rank is not None]
+    outcome, why = _decide(ranked, len(standings), settings)
     chosen = ranked[0] if outcome in ("best", "only", "equal") else None
-    margin = None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0))
+    fields = {
+        "k": settings.k,
+        "least": settings.least,
+        "level": settings.level,
+        "ties": settings.ties,
+        "weights": ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0),
+        "reference": blend.reference,
+    }
+    seed = settings.seed if settings.ties == "seed" else None
     return Pick(
         chosen=None if chosen is None else chosen.item,
         index=None if chosen is None else chosen.index,
         outcome=outcome,
-        why=_why(outcome, ranked, settings),
-        tied=tuple(one.item for one in ranked if one.tied),
-        margin=margin,
+        why=why,
+        tied=tuple(standing.item for standing in ranked if standing.tied),
+        margin=None if len(ranked) < 2 else float((ranked[0].bound or 0) - (ranked[1].bound or 0)),
         n=len(standings),
         unscored=len(standings) - len(ranked),
         standings=tuple(standings),
         weights=blend.shares,
         scale=blend.scale,
         notes=notes,
-        signature=_signature(blend, settings, data),
+        signature=Signature(method="select-pick", data=data, settings=fields, seed=seed),
     )
 
 
-def _outcome(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> PickOutcome:
+def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> tuple[PickOutcome, str]:
+    """What comes of the standings, and why."""
     if not ranked:
-        return "none scored"
-    if settings.least is not None and (ranked[0].bound or 0.0) < settings.least:
-        return "none good enough"
-    if n == 1:
-        return "only"
-    return "equal" if len(ranked) > 1 and ranked[1].rank == 1 else "best"
-
-
-def _why(outcome: PickOutcome, ranked: Sequence[ItemStanding], settings: PickSettings) -> str:
-    if outcome == "none scored":
-        return "No item has a score under every criterion that counts."
+        return "none scored", "No item has a score under every criterion that counts."
     best = ranked[0]
     bound = f"{best.bound:.4g}" + ("" if best.sd is None else f" ({best.total:.4g} less {settings.k:g} sd)")
-    if outcome == "none good enough":
-        return f"The best bound, {bound} of {best.item}, is below {settings.least:.4g}."
-    if outcome == "only":
-        return f"The only item there is, at {bound}."
-    if outcome == "equal":
-        same = sum(one.rank == 1 for one in ranked)
+    if settings.least is not None and (best.bound or 0.0) < settings.least:
+        return "none good enough", f"The best bound, {bound} of {best.item}, is below {settings.least:.4g}."
+    if n == 1:
+        return "only", f"The only item there is, at {bound}."
+    same = sum(standing.rank == 1 for standing in ranked)
+    if len(ranked) > 1 and ranked[1].rank == 1:
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
-        return f"{same} items are equal at {bound}; {how} is taken."
-    tied = sum(one.tied for one in ranked)
-    told = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
-    return f"Highest bound of {len(ranked)}: {bound}{told}."
+        return "equal", f"{same} items are equal at {bound}; {how} is taken."
+    tied = sum(standing.tied for standing in ranked)
+    ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
+    return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
-def _signature(blend: Blend, settings: PickSettings, data: str) -> Signature:
-    weights = ",".join(f"{id}={share:.6g}" for id, share in blend.shares.items() if share > 0)
-    told = {"k": settings.k, "least": settings.least, "level": settings.level, "ties": settings.ties,
-            "weights": weights, "reference": blend.reference}  # fmt: skip
-    return Signature(
-        method="select-pick", data=data, settings=told, seed=settings.seed if settings.ties == "seed" else None
-    )
-
-
-def _hash(names: tuple[str, ...], table: Floats, errors: Floats | None) -> str:
-    digest = hashlib.sha256(json.dumps(names, ensure_ascii=False).encode())
-    for part in (table, errors):
-        digest.update(b"\0" if part is None else np.ascontiguousarray(part).tobytes())
-    return digest.hexdigest()[:12]
-
-
-# --------------------------------------------------------------------------------------------------
-# The best of the items of every prompt, as one report.
-#
-# A picture that was wanted and not made is not chosen from: the choice is among those that were made, and how many were
-# wanted stands beside it. A prompt without a single picture has no pick, and is counted.
-# --------------------------------------------------------------------------------------------------
+# -- every prompt ------------------------------------------------------------------------------------------------------
 
 BEST_FORMAT: Final = "salon-best-1"
 MISSING_POLICY = (
@@ -323,9 +291,9 @@ LUCK_POLICY = "the score of a chosen item overstates it: of several noisy number
 class OfferedPicture(Noun):
     """A picture that may be chosen for a prompt."""
 
-    item: str
-    prompt: str | None = None
-    generator: str | None = None
+    item: str = Field(description="Id of the item.")
+    prompt: str | None = Field(default=None, description="Id of its prompt.")
+    generator: str | None = Field(default=None, description="Who made it.")
     image: str | None = Field(None, description="Path inside the folder that was chosen from.")
 
 
@@ -341,7 +309,7 @@ class MissingPicture(Noun):
 class RunnerUp(Noun):
     """The item that stands next to the best, and what speaks for which of the two."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     index: int = Field(description="Place among the items as they were given, from 0.")
     ahead: dict[str, float] = Field(
         description="By criterion, what it adds to the best item's total less what it adds to this one's; the largest "
@@ -353,16 +321,16 @@ class PromptPick(Noun):
     """What was chosen for one prompt."""
 
     prompt: str | None = Field(description="Id; null for items without a prompt, which are one group.")
-    text: str = ""
+    text: str = Field(default="", description="The prompt's text.")
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(default_factory=dict, description="Of these, not made, by kind of failure.")
-    outcome: PickOutcome | Literal["none made"]
-    items: tuple[OfferedPicture, ...]
+    outcome: PickOutcome | Literal["none made"] = Field(description="What came of it.")
+    items: tuple[OfferedPicture, ...] = Field(description="The pictures, in their order.")
     route: RouteChoice | None = Field(
         None, description="Who was called to draw it, and why; null unless routes decided."
     )
     values: dict[str, tuple[float | None, ...]] = Field(description="By criterion, scores of the items in order.")
-    pick: Pick | None
+    pick: Pick | None = Field(description="The choice; null where nothing was made.")
     runner_up: RunnerUp | None = Field(None, description="Second by bound; null where fewer than two have a score.")
 
     @property
@@ -370,33 +338,56 @@ class PromptPick(Noun):
         """The chosen item."""
         return None if self.pick is None or self.pick.index is None else self.items[self.pick.index]
 
+    def row(self) -> dict[str, Any]:
+        """The choice as a row of a table."""
+        chosen = self.chosen
+        best = None if self.pick is None or chosen is None else self.pick.best
+        return {
+            "prompt": self.prompt,
+            "outcome": self.outcome,
+            "chosen": None if chosen is None else chosen.item,
+            "generator": None if chosen is None else chosen.generator,
+            "image": None if chosen is None else chosen.image,
+            "total": None if best is None else best.total,
+            "sd": None if best is None else best.sd,
+            "bound": None if best is None else best.bound,
+            "margin": None if self.pick is None else self.pick.margin,
+            "tied": 0 if self.pick is None else len(self.pick.tied),
+            "items": len(self.items),
+            "unscored": 0 if self.pick is None else self.pick.unscored,
+            "not_made": sum(self.not_made.values()),
+        }
+
 
 class BestReport(Noun):
     """One choice for every prompt."""
 
-    format: Literal["salon-best-1"] = BEST_FORMAT
-    place: str
-    prompts: int
-    items: int
-    chosen: int
+    format: Literal["salon-best-1"] = Field(default=BEST_FORMAT, description="Name and version of this form.")
+    place: str = Field(description="The study, folder or file that was chosen from.")
+    prompts: int = Field(description="Prompts there are.")
+    items: int = Field(description="Pictures to choose from.")
+    chosen: int = Field(description="Prompts for which one was chosen.")
     outcomes: dict[str, int] = Field(description="Prompts by what came of them.")
     tied: int = Field(description="Prompts whose chosen item cannot be told from another.")
     unscored: int = Field(description="Items without a score under a criterion that counts.")
     reasons: dict[str, int] = Field(description="Why scores are missing, and how often.")
     wanted: int = Field(description="Pictures that were to be there.")
     not_made: dict[str, int] = Field(description="Pictures not made, by kind of failure.")
-    columns: tuple[ScorerColumn, ...]
+    columns: tuple[ScorerColumn, ...] = Field(description="The scores, and on which scale each is.")
     weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
-    scale: str
-    settings: PickSettings
-    picks: tuple[PromptPick, ...]
-    policies: tuple[str, ...] = (UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY)
-    notes: tuple[str, ...] = ()
-    signature: Signature
+    scale: str = Field(description="What totals are measured in, in words.")
+    settings: PickSettings = Field(description="How one of several is chosen.")
+    picks: tuple[PromptPick, ...] = Field(description="One for each prompt.")
+    policies: tuple[str, ...] = Field(
+        default=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY),
+        description="How missing pictures and scores were treated.",
+    )
+    notes: tuple[str, ...] = Field(default=(), description="What else must be known.")
+    signature: Signature = Field(description="What reproduces the choice.")
 
     def rows(self) -> list[dict[str, Any]]:
         """One row for each prompt, for a table."""
-        return [_row(one) for one in self.picks]
+        return [prompt_pick.row() for prompt_pick in self.picks]
 
 
 def choose_best(
@@ -413,113 +404,79 @@ def choose_best(
 ) -> BestReport:
     """Choose one item of every prompt, prompts in the order in which they come."""
     groups: dict[str | None, list[OfferedPicture]] = {}
-    for one in offered:
-        groups.setdefault(one.prompt, []).append(one)
+    for entry in offered:
+        groups.setdefault(entry.prompt, []).append(entry)
     if not groups and not not_made:
         raise TooFew("items to choose from are needed", found="none", where=place)
     lacking: dict[str | None, list[MissingPicture]] = {}
-    for lost in not_made:
-        groups.setdefault(lost.prompt, [])
-        lacking.setdefault(lost.prompt, []).append(lost)
-    told = {
-        prompt: _prompt_facts(prompt, some, texts or {}, lacking.get(prompt, ()), routes or {})
-        for prompt, some in groups.items()
-    }
-    picks = tuple(_pick_prompt(told[prompt], some, table, blend, settings) for prompt, some in groups.items())
-    made = [one.pick for one in picks if one.pick is not None]
+    for missing in not_made:
+        groups.setdefault(missing.prompt, [])
+        lacking.setdefault(missing.prompt, []).append(missing)
+    prompt_picks = []
+    for prompt, pictures in groups.items():
+        lost = lacking.get(prompt, [])
+        facts = {
+            "prompt": prompt,
+            "text": (texts or {}).get(prompt or "", ""),
+            "wanted": len(pictures) + len(lost),
+            "not_made": dict(Counter(picture.kind for picture in lost).most_common()),
+            "items": tuple(pictures),
+            "route": (routes or {}).get(prompt or ""),
+        }
+        prompt_picks.append(_pick_prompt(facts, pictures, table, blend, settings))
+    picks = tuple(prompt_picks)
+    item_picks = [entry.pick for entry in picks if entry.pick is not None]
+    best = [choice.best for choice in item_picks if choice.best is not None]
+    error_words = (NO_ERRORS,) if best and all(standing.sd is None for standing in best) else ()
+    scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
+    fields = dict(item_picks[0].signature.settings) if item_picks else {}
+    seed = settings.seed if settings.ties == "seed" else None
+    signature = Signature(
+        method="select-best", data=table.data or None, settings={**fields, "scorers": scorers}, seed=seed
+    )
     return BestReport(
         place=place,
         prompts=len(picks),
         items=len(offered),
-        chosen=sum(one.chosen is not None for one in picks),
-        outcomes=dict(Counter(one.outcome for one in picks).most_common()),
-        tied=sum(one.chosen is not None and bool(one.tied) for one in made),
-        unscored=sum(one.unscored for one in made),
+        chosen=sum(entry.chosen is not None for entry in picks),
+        outcomes=dict(Counter(entry.outcome for entry in picks).most_common()),
+        tied=sum(entry.chosen is not None and bool(entry.tied) for entry in item_picks),
+        unscored=sum(entry.unscored for entry in item_picks),
         reasons=dict(Counter(table.reasons.values()).most_common()),
-        wanted=sum(one.wanted for one in picks),
-        not_made=dict(Counter(lost.kind for lost in not_made).most_common()),
+        wanted=sum(entry.wanted for entry in picks),
+        not_made=dict(Counter(missing.kind for missing in not_made).most_common()),
         columns=table.columns,
         weights=blend.shares,
         scale=blend.scale,
         settings=settings,
         picks=picks,
-        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *_error_words(made)),
-        notes=(*notes, *dict.fromkeys(note for one in made for note in one.notes)),
-        signature=_best_signature(table, settings, made),
+        policies=(UNSCORED_ITEM_POLICY, MISSING_POLICY, LUCK_POLICY, *error_words),
+        notes=(*notes, *dict.fromkeys(note for entry in item_picks for note in entry.notes)),
+        signature=signature,
     )
-
-
-def _error_words(made: Sequence[Pick]) -> tuple[str, ...]:
-    best = [one.best for one in made if one.best is not None]
-    return (NO_ERRORS,) if best and all(one.sd is None for one in best) else ()
-
-
-def _prompt_facts(
-    prompt: str | None,
-    some: Sequence[OfferedPicture],
-    texts: Mapping[str, str],
-    lost: Sequence[MissingPicture],
-    routes: Mapping[str, RouteChoice],
-) -> dict[str, Any]:
-    """What is known of a prompt before anything is chosen."""
-    return {
-        "prompt": prompt,
-        "text": texts.get(prompt or "", ""),
-        "wanted": len(some) + len(lost),
-        "not_made": dict(Counter(one.kind for one in lost).most_common()),
-        "items": tuple(some),
-        "route": routes.get(prompt or ""),
-    }
 
 
 def _pick_prompt(
-    told: Mapping[str, Any], some: Sequence[OfferedPicture], table: ScoreTable, blend: Blend, settings: PickSettings
+    facts: Mapping[str, Any],
+    pictures: Sequence[OfferedPicture],
+    table: ScoreTable,
+    blend: Blend,
+    settings: PickSettings,
 ) -> PromptPick:
-    if not some:
-        return PromptPick(**told, outcome="none made", values={}, pick=None)
-    names = [one.item for one in some]
+    if not pictures:
+        return PromptPick(**facts, outcome="none made", values={}, pick=None)
+    names = [picture.item for picture in pictures]
     values, sds = table.rows(names)
-    made = pick(values, sds, blend, items=names, settings=settings)
-    shown = {
+    choice = pick(values, sds, blend, items=names, settings=settings)
+    by_criterion = {
         id: tuple(None if x != x else float(x) for x in values[:, d])  # NaN is no JSON
         for d, id in enumerate(table.criteria)
     }
-    return PromptPick(**told, outcome=made.outcome, values=shown, pick=made, runner_up=_runner_up(made))
-
-
-def _runner_up(made: Pick) -> RunnerUp | None:
-    ranked = [one for one in made.standings if one.rank is not None]
-    if len(ranked) < 2:
-        return None
-    best, second = ranked[:2]
-    ahead = {id: part - second.contributions[id] for id, part in best.contributions.items()}
-    return RunnerUp(
-        item=second.item, index=second.index, ahead=dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
-    )
-
-
-def _best_signature(table: ScoreTable, settings: PickSettings, made: Sequence[Pick]) -> Signature:
-    scorers = ",".join(dict.fromkeys(column.scorer for column in table.columns))
-    told = dict(made[0].signature.settings) if made else {}
-    seed = settings.seed if settings.ties == "seed" else None
-    return Signature(method="select-best", data=table.data or None, settings={**told, "scorers": scorers}, seed=seed)
-
-
-def _row(one: PromptPick) -> dict[str, Any]:
-    chosen = one.chosen
-    best = None if one.pick is None or chosen is None else one.pick.best
-    return {
-        "prompt": one.prompt,
-        "outcome": one.outcome,
-        "chosen": None if chosen is None else chosen.item,
-        "generator": None if chosen is None else chosen.generator,
-        "image": None if chosen is None else chosen.image,
-        "total": None if best is None else best.total,
-        "sd": None if best is None else best.sd,
-        "bound": None if best is None else best.bound,
-        "margin": None if one.pick is None else one.pick.margin,
-        "tied": 0 if one.pick is None else len(one.pick.tied),
-        "items": len(one.items),
-        "unscored": 0 if one.pick is None else one.pick.unscored,
-        "not_made": sum(one.not_made.values()),
-    }
+    runner_up = None
+    ranked = [standing for standing in choice.standings if standing.rank is not None]
+    if len(ranked) > 1:
+        best, second = ranked[:2]
+        ahead = {id: part - second.contributions[id] for id, part in best.contributions.items()}
+        ordered = dict(sorted(ahead.items(), key=lambda criterion: -criterion[1]))
+        runner_up = RunnerUp(item=second.item, index=second.index, ahead=ordered)
+    return PromptPick(**facts, outcome=choice.outcome, values=by_criterion, pick=choice, runner_up=runner_up)

@@ -21,18 +21,34 @@ from markupsafe import Markup
 from pydantic import Field
 
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings, GenerationFailure
-from salon.generate.run import generate_items
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.picture_scores import PictureSource
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import SCORES_FOLDER as SCORES
-from salon.judge.scoring import ScoreSettings
-from salon.report import Badge, Block, Card, Column, Details, Note, Page, Section, Table, located, value
-from salon.report.blocks import Tone
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section
-from salon.report.svg import element, rect
-from salon.report.words import brief, count_noun, fixed, join_names, one_way, score_text, sentence
+from salon.generate import GenerateSettings, GenerationFailure, generate_items
+from salon.judge import MEASUREMENTS, SCORES_FOLDER as SCORES, PictureSource, ScoreSettings, make_scorer
+from salon.report import (
+    Badge,
+    Block,
+    Card,
+    Column,
+    Details,
+    FilmFrame,
+    Filmstrip,
+    Note,
+    Page,
+    Section,
+    Table,
+    Tone,
+    brief,
+    count_noun,
+    element,
+    join_names,
+    located,
+    missing_section,
+    one_way,
+    rect,
+    score_text,
+    sentence,
+    value,
+)
+from salon.report.words import fixed
 from salon.select.best import (
     BestReport,
     ItemStanding,
@@ -44,14 +60,10 @@ from salon.select.best import (
     choose_best,
 )
 from salon.select.route import RouteChoice
-from salon.select.scores import StepCallback, picture_scores, score_columns, study_scores
+from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
-from salon.store.atomic_files import whole_file, write_json
-from salon.store.folder import open_study
-from salon.store.pictures import picture_url
-from salon.store.plain_files import write_plain
-from salon.study import Generator, Prompt, Scorer
-from salon.study.nouns import Noun, builtin_criteria
+from salon.store import open_study, picture_url, whole_file, write_json, write_plain
+from salon.study import Generator, Noun, Prompt, Scorer, builtin_criteria
 
 BEST_FOLDER = "best"
 Routing = Mapping[str, RouteChoice]
@@ -68,8 +80,8 @@ class BestSettings(Noun):
 
     def blend(self, columns: Sequence[ScorerColumn]) -> Blend:
         """How columns of scores become one number."""
-        given = read_weights(self.weights, [one.criterion for one in columns])
-        return blend_columns(columns, given, reference=self.reference, equal=self.equal_scales)
+        weights = read_weights(self.weights, [column.criterion for column in columns])
+        return blend_columns(columns, weights, reference=self.reference, equal=self.equal_scales)
 
 
 def best_of_study(
@@ -79,9 +91,9 @@ def best_of_study(
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     not_made: Sequence[MissingPicture] = (),
-    among: Callable[[OfferedPicture], bool] = lambda one: True,
+    among: Callable[[OfferedPicture], bool] = lambda picture: True,
     routing: Routing | None = None,
     notes: Sequence[str] = (),
 ) -> BestReport:
@@ -90,25 +102,23 @@ def best_of_study(
     if not study.counts.get("items"):
         if not not_made:
             raise BadValue("a study with items is needed", found="none", where=str(folder))
-        raise _no_pictures_error(folder, not_made)
+        kinds = ", ".join(dict.fromkeys(f"{missing.kind}: {missing.reason}" for missing in not_made))
+        raise BadValue(
+            "pictures to choose from are needed",
+            found=f"none of {len(not_made)} was made ({kinds})",
+            where=str(folder),
+            remedy="the same command tries again; or choose another generator",
+        )
     table = study_scores(study, folder, words, scoring, watch, scorers=scorers, check=wish.blend)
     items = {item.id: item for item in study.nouns("items")}
-    found = [
+    offered = [
         OfferedPicture(item=id, prompt=items[id].prompt, generator=items[id].generator, image=items[id].image)
         for id in table.items
     ]
     texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
     return choose_best(
-        list(filter(among, found)), table, wish.blend(table.columns), wish.pick, place=str(folder), texts=texts,
+        list(filter(among, offered)), table, wish.blend(table.columns), wish.pick, place=str(folder), texts=texts,
         not_made=not_made, routes=routing, notes=notes,
-    )  # fmt: skip
-
-
-def _no_pictures_error(folder: Path, not_made: Sequence[MissingPicture]) -> BadValue:
-    kinds = ", ".join(dict.fromkeys(f"{one.kind}: {one.reason}" for one in not_made))
-    return BadValue(
-        "pictures to choose from are needed", found=f"none of {len(not_made)} was made ({kinds})", where=str(folder),
-        remedy="the same command tries again; or choose another generator",
     )  # fmt: skip
 
 
@@ -120,20 +130,22 @@ def best_of_pictures(
     *,
     place: str,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> BestReport:
     """The best of the pictures of every prompt, where they are no study; tables of scores go to `scores`."""
     table = picture_scores(source, scores, words, scoring, watch, check=wish.blend)
-    known = set(table.items)
-    found: list[OfferedPicture] = []
+    scored_items = set(table.items)
+    offered: list[OfferedPicture] = []
     texts: dict[str, str] = {}
-    for one in source:
-        if one.item not in known:
+    for picture in source:
+        if picture.item not in scored_items:
             continue
-        image = str(one.image) if isinstance(one.image, Path) else None
-        found.append(OfferedPicture(item=one.item, prompt=one.prompt.id if one.prompt else None, image=image))
-        texts |= {one.prompt.id: one.prompt.view()} if one.prompt else {}
-    return choose_best(found, table, wish.blend(table.columns), wish.pick, place=place, texts=texts)
+        image = str(picture.image) if isinstance(picture.image, Path) else None
+        offered.append(
+            OfferedPicture(item=picture.item, prompt=picture.prompt.id if picture.prompt else None, image=image)
+        )
+        texts |= {picture.prompt.id: picture.prompt.view()} if picture.prompt else {}
+    return choose_best(offered, table, wish.blend(table.columns), wish.pick, place=place, texts=texts)
 
 
 def draw_and_pick(
@@ -147,7 +159,7 @@ def draw_and_pick(
     routing: Routing | None = None,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     notes: Sequence[str] = (),
 ) -> BestReport:
     """Draw N pictures of every prompt (N = `drawing.seeds`, of each generator), then choose the best of each.
@@ -157,25 +169,37 @@ def draw_and_pick(
     everyone = [*(make_scorer(word, scoring) for word in words), *scorers]
     wish.blend(score_columns(everyone))  # refused before anything is drawn
     lost: list[GenerationFailure] = []
-    said: list[str] = list(notes)
-    asked = {prompt.id for prompt in prompts}
-    drawn = {generator.name for generator in generators}
+    all_notes: list[str] = list(notes)
+    prompt_ids = {prompt.id for prompt in prompts}
+    generator_names = {generator.name for generator in generators}
     for share, some in _shares(prompts, generators, routing):
         report = generate_items(
             share, some, drawing, folder, lambda now: watch("drawing", now.made + now.reused + now.failed, now.wanted)
         )
         lost += report.failures
-        said += report.notes
+        all_notes += report.notes
     last = drawing.seed + drawing.seeds
     seeds = {str(seed) for seed in range(drawing.seed, last)}
     return best_of_study(
-        folder, (), wish, scorers=everyone, scoring=scoring, watch=watch, routing=routing,
-        notes=tuple(dict.fromkeys(said)),
-        not_made=[MissingPicture(prompt=one.prompt, generator=one.generator, kind=one.kind, reason=one.reason)
-                  for one in lost],
-        among=lambda one: one.prompt in asked and one.generator in drawn and _drawn_for(one, routing)
-        and one.item.rpartition("/")[2] in seeds,
-    )  # fmt: skip
+        folder,
+        (),
+        wish,
+        scorers=everyone,
+        scoring=scoring,
+        watch=watch,
+        routing=routing,
+        notes=tuple(dict.fromkeys(all_notes)),
+        not_made=[
+            MissingPicture(prompt=entry.prompt, generator=entry.generator, kind=entry.kind, reason=entry.reason)
+            for entry in lost
+        ],
+        among=lambda entry: (
+            entry.prompt in prompt_ids
+            and entry.generator in generator_names
+            and (routing is None or routing[entry.prompt or ""].generator == entry.generator)
+            and entry.item.rpartition("/")[2] in seeds
+        ),
+    )
 
 
 def _shares(
@@ -184,12 +208,11 @@ def _shares(
     """Who draws what: all draw everything, or each what it was chosen for."""
     if routing is None:
         return [(list(prompts), list(generators))]
-    shares = [([prompt for prompt in prompts if routing[prompt.id].generator == one.name], [one]) for one in generators]
+    shares = [
+        ([prompt for prompt in prompts if routing[prompt.id].generator == generator.name], [generator])
+        for generator in generators
+    ]
     return [share for share in shares if share[0]]
-
-
-def _drawn_for(one: OfferedPicture, routing: Routing | None) -> bool:
-    return routing is None or routing[one.prompt or ""].generator == one.generator
 
 
 # -- the record --------------------------------------------------------------------------------------------------------
@@ -200,8 +223,10 @@ def write_best(report: BestReport, out: Path, pictures: Path) -> Path:
     out.mkdir(parents=True, exist_ok=True)
     write_json(out / "best.json", report, indent=None)
     with whole_file(out / "picks.jsonl") as file:
-        for one in report.picks:
-            file.write(json.dumps(one.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode() + b"\n")
+        for prompt_pick in report.picks:
+            file.write(
+                json.dumps(prompt_pick.model_dump(mode="json"), ensure_ascii=False, allow_nan=False).encode() + b"\n"
+            )
     write_plain(picks_table(report), out / "picks.csv", overwrite=True)
     return best_page(report, pictures).write(out / "index.html")
 
@@ -222,11 +247,7 @@ def scores_beside(place: Path, out: Path | None) -> Path:
     return place / SCORES if place.is_dir() else place.with_name(f"{place.stem}-{SCORES}")
 
 
-# --------------------------------------------------------------------------------------------------
-# The page of best of N: for every prompt the pick beside its runner-up, why it was picked, and the other items.
-#
-# Pictures come first, then the reason in words and criterion by criterion, then the numbers of the whole report.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 PROMPTS_SHOWN, PROMPTS_OPEN, ITEMS_SHOWN = 24, 4, 12
 """Prompts that are shown, those open at once, and items of each."""
@@ -247,32 +268,41 @@ _OUTCOME_WORDS = {
 def best_page(report: BestReport, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(report)
+    groups = {"no score": here.reasons, "not made": here.not_made}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    missing_sections = missing_section(missing, "What could not be made or scored")
     return Page(
         title="The best of each",
         tab=f"Best of {brief(report.place, 40)}",
         subtitle=Markup("{} of {}, chosen by {}.{}").format(
-            count_noun(here.chosen, "picture"), count_noun(here.items, "item"),
+            count_noun(here.chosen, "picture"),
+            count_noun(here.items, "item"),
             brief(", ".join(criterion_name(id) for id, share in report.weights.items() if share > 0), 120),
             " Some pictures were not made or have no score: see Missing." if report.unscored or report.not_made else "",
         ),
         kicker="Salon select best",
-        sections=[_picks(here, pictures), _rule(here), *_missing(here), Section("In numbers", [_Cards(_cards(here))])],
+        sections=[
+            _picks(here, pictures),
+            _rule(here),
+            *missing_sections,
+            Section("In numbers", [_Cards(_cards(here))]),
+        ],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
         signature=one_way(str(report.signature)),
-    )  # fmt: skip
+    )
 
 
 def criterion_name(id: str) -> str:
     """What a criterion is called: its own name where Salon knows it, else its id."""
-    known = builtin_criteria().get(id)
-    return known.title if known else id
+    criterion = builtin_criteria().get(id)
+    return criterion.title if criterion else id
 
 
 def criterion_question(id: str) -> str:
     """What is asked under a criterion, or what its measurement tells; empty for one that Salon does not know."""
-    known = builtin_criteria().get(id)
-    if known:
-        return known.question or ""
+    criterion = builtin_criteria().get(id)
+    if criterion:
+        return criterion.question or ""
     return MEASUREMENTS[id].tells if id in MEASUREMENTS else ""
 
 
@@ -287,7 +317,7 @@ class _Cards(Block):
 
 
 def _cards(report: BestReport) -> list[Card]:
-    sure = any(one.sd is not None for pick in report.picks if pick.pick for one in pick.pick.standings)
+    sure = any(standing.sd is not None for pick in report.picks if pick.pick for standing in pick.pick.standings)
     cards = [
         Card("Chosen", Markup("{} of {}").format(fixed(report.chosen, 0), fixed(report.prompts, 0)), "prompts"),
         Card("Not told from another", fixed(report.tied, 0),
@@ -315,18 +345,12 @@ def _rule(report: BestReport) -> Section:
     columns = [Column("criterion", "Criterion"), Column("share", "Weight", "number"), Column("scorer", "Scorer"),
                Column("better", "Better")]  # fmt: skip
     k, least = report.settings.k, report.settings.least
-    told = Markup("The weighted mean of these, in {}; less {} standard deviations where scorers state one.").format(
+    sentence = Markup("The weighted mean of these, in {}; less {} standard deviations where scorers state one.").format(
         brief(report.scale, 120), value(k, None, f"{k:g}")
     )
     if least is not None:
-        told += Markup(" Below {} nothing is chosen.").format(score_text(least))
-    return Section("By what", [Table(columns, rows, caption="Weights sum to 1", sortable=False)], told)
-
-
-def _missing(report: BestReport) -> list[Section]:
-    groups = {"no score": report.reasons, "not made": report.not_made}
-    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
-    return missing_section(missing, "What could not be made or scored")
+        sentence += Markup(" Below {} nothing is chosen.").format(score_text(least))
+    return Section("By what", [Table(columns, rows, caption="Weights sum to 1", sortable=False)], sentence)
 
 
 # -- prompts -----------------------------------------------------------------------------------------------------------
@@ -334,44 +358,47 @@ def _missing(report: BestReport) -> list[Section]:
 
 def _picks(report: BestReport, pictures: Path) -> Section:
     blocks = [
-        _prompt(one, pictures, open=number < PROMPTS_OPEN) for number, one in enumerate(report.picks[:PROMPTS_SHOWN])
+        _prompt(prompt_pick, pictures, open=number < PROMPTS_OPEN)
+        for number, prompt_pick in enumerate(report.picks[:PROMPTS_SHOWN])
     ]
-    shown = (
+    count_note = (
         f" The first {len(blocks)} of {len(report.picks)} prompts are shown." if len(blocks) < report.prompts else ""
     )
     return Section(
         "The picks", blocks,
         "Of every prompt: the pick beside the runner-up, what speaks for which of them, and the other items, best "
-        f"first.{shown}",
+        f"first.{count_note}",
     )  # fmt: skip
 
 
-def _prompt(one: PromptPick, pictures: Path, *, open: bool) -> Details:
-    soft = Markup('<span class="soft">{}</span>').format(_OUTCOME_WORDS[one.outcome])
-    title = Markup("{} {}").format(brief(one.text or one.prompt or "no prompt", 90), soft)
-    blocks: list[Block] = [] if one.route is None else [Note(sentence(one.route.why))]
-    if one.pick is None:
-        return Details(title, [*blocks, Note(f"None of {one.wanted} pictures was made.", tone="open")], open=open)
-    tone: Tone = "clear" if one.pick.chosen is not None else "open"
-    first = 1 if one.runner_up is None else 2
-    large = [_large(one, standing, pictures) for standing in one.pick.standings[:first]]
-    blocks += [Filmstrip(large, size="duel"), Note(pick_reason(one), tone=tone)]
-    if one.runner_up is not None:
-        blocks.append(_Balance(one, one.runner_up))
-    rest = one.pick.standings[first:ITEMS_SHOWN]
+def _prompt(prompt_pick: PromptPick, pictures: Path, *, open: bool) -> Details:
+    soft = Markup('<span class="soft">{}</span>').format(_OUTCOME_WORDS[prompt_pick.outcome])
+    title = Markup("{} {}").format(brief(prompt_pick.text or prompt_pick.prompt or "no prompt", 90), soft)
+    blocks: list[Block] = [] if prompt_pick.route is None else [Note(sentence(prompt_pick.route.why))]
+    if prompt_pick.pick is None:
+        return Details(
+            title, [*blocks, Note(f"None of {prompt_pick.wanted} pictures was made.", tone="open")], open=open
+        )
+    tone: Tone = "clear" if prompt_pick.pick.chosen is not None else "open"
+    first = 1 if prompt_pick.runner_up is None else 2
+    large = [_large(prompt_pick, standing, pictures) for standing in prompt_pick.pick.standings[:first]]
+    blocks += [Filmstrip(large, size="duel"), Note(pick_reason(prompt_pick), tone=tone)]
+    if prompt_pick.runner_up is not None:
+        blocks.append(_Balance(prompt_pick, prompt_pick.runner_up))
+    rest = prompt_pick.pick.standings[first:ITEMS_SHOWN]
     if rest:
-        left = len(one.pick.standings) - first - len(rest)
+        left = len(prompt_pick.pick.standings) - first - len(rest)
         label = f"The others, best first; {left} more are not shown." if left else "The others, best first."
-        blocks.append(Filmstrip([_frame(one, standing, pictures) for standing in rest], label, size="small"))
-    if one.not_made:
-        lost = ", ".join(f"{count} {kind}" for kind, count in one.not_made.items())
-        blocks.append(Note(f"Not made, of {one.wanted} wanted: {lost}.", tone="open"))
+        blocks.append(Filmstrip([_frame(prompt_pick, standing, pictures) for standing in rest], label, size="small"))
+    if prompt_pick.not_made:
+        lost = ", ".join(f"{count} {kind}" for kind, count in prompt_pick.not_made.items())
+        blocks.append(Note(f"Not made, of {prompt_pick.wanted} wanted: {lost}.", tone="open"))
     return Details(title, blocks, open=open)
 
 
-def pick_reason(one: PromptPick) -> Markup:
+def pick_reason(prompt_pick: PromptPick) -> Markup:
     """Why this item and not the runner-up, in words; then by what rule."""
-    pick, second = one.pick, one.runner_up
+    pick, second = prompt_pick.pick, prompt_pick.runner_up
     if pick is None:
         return Markup("")
     rule = Markup.escape(sentence(pick.why))
@@ -403,46 +430,50 @@ def _name(id: str) -> Markup:
 class _Balance(Block):
     """Criterion by criterion: the score of the pick on the left, of the runner-up on the right, and who is ahead."""
 
-    one: PromptPick
+    prompt_pick: PromptPick
     second: RunnerUp
 
     def __html__(self) -> str:
         return element("ul", *self._rows(), class_="balance")
 
     def _rows(self) -> Iterator[Markup]:
-        assert self.one.pick is not None
-        best = self.one.pick.standings[0].index
+        assert self.prompt_pick.pick is not None
+        best = self.prompt_pick.pick.standings[0].index
         largest = max(map(abs, self.second.ahead.values()), default=0.0) or 1.0
         for id, ahead in self.second.ahead.items():
-            values = self.one.values[id]
+            values = self.prompt_pick.values[id]
             words = "the pick is ahead" if ahead > 0 else "the pick is behind" if ahead < 0 else "the two are even"
             adds = Markup("; in the total that is {}").format(score_text(ahead)) if ahead else None
+            part = float(ahead) / largest
+            length = abs(part) * _REACH
+            start = _REACH - length if part > 0 else _REACH
+            bar = rect(start, 2, length, 8, "", fill="var(--good)" if part > 0 else "var(--cohort-2)")
+            middle = rect(_REACH - 0.5, 0, 1, 12, "", fill="var(--rule-strong)")
+            balance_bar = element(
+                "svg",
+                bar,
+                middle,
+                viewBox=f"0 0 {2 * _REACH} 12",
+                preserveAspectRatio="none",
+                aria_hidden="true",
+                class_="balance-bar",
+            )
             yield element(
                 "li",
                 element("p", _name(id), " ", element("span", brief(criterion_question(id), 160), class_="soft")
                         if criterion_question(id) else None, class_="balance-name"),
                 element("span", score_text(values[best]), class_="balance-value"),
-                _bar(float(ahead) / largest),
+                balance_bar,
                 element("span", score_text(values[self.second.index]), class_="balance-value"),
                 element("p", words, adds, class_="balance-said"),
             )  # fmt: skip
 
 
-def _bar(part: float) -> Markup:
-    """A bar from the middle toward the item that a criterion speaks for."""
-    length = abs(part) * _REACH
-    start = _REACH - length if part > 0 else _REACH
-    bar = rect(start, 2, length, 8, "", fill="var(--good)" if part > 0 else "var(--cohort-2)")
-    middle = rect(_REACH - 0.5, 0, 1, 12, "", fill="var(--rule-strong)")
-    return element("svg", bar, middle, viewBox=f"0 0 {2 * _REACH} 12", preserveAspectRatio="none", aria_hidden="true",
-                   class_="balance-bar")  # fmt: skip
-
-
-def _large(one: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
-    offered = one.items[standing.index]
-    if one.pick is not None and standing.item == one.pick.chosen:
+def _large(prompt_pick: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
+    offered = prompt_pick.items[standing.index]
+    if prompt_pick.pick is not None and standing.item == prompt_pick.pick.chosen:
         title = "The pick"
-    elif one.runner_up is not None and standing.item == one.runner_up.item:
+    elif prompt_pick.runner_up is not None and standing.item == prompt_pick.runner_up.item:
         title = "The runner-up"
     else:
         title = "The best" if standing.rank is not None else "Not ranked"
@@ -450,56 +481,48 @@ def _large(one: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame
         title=title,
         picture=_picture(offered, pictures, _LARGE),
         alt=offered.item,
-        note=_note(one, offered, standing),
-        badge=_badge(one, standing),
+        note=_note(prompt_pick, offered, standing),
+        badge=_badge(prompt_pick, standing),
     )
 
 
-def _frame(one: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
-    offered = one.items[standing.index]
+def _frame(prompt_pick: PromptPick, standing: ItemStanding, pictures: Path) -> FilmFrame:
+    offered = prompt_pick.items[standing.index]
+    numbers: list[tuple[str, Markup | str]] = []
+    if standing.total is not None:
+        numbers.append(("total", score_text(standing.total, standing.sd)))
+        numbers += [] if standing.sd is None else [("lower bound", score_text(standing.bound))]
+    if len(standing.contributions) > 1:
+        names = {id: brief(id.rpartition("/")[2], 26) for id in standing.contributions}
+        numbers += [(names[id], score_text(part)) for id, part in standing.contributions.items()]
     return FilmFrame(
         title=f"Rank {standing.rank}" if standing.rank is not None else "Not ranked",
         picture=_picture(offered, pictures, _WIDTH),
         alt=offered.item,
-        numbers=[*_total(standing), *_contribution_numbers(standing.contributions)],
-        note=_note(one, offered, standing),
-        badge=_badge(one, standing),
+        numbers=numbers,
+        note=_note(prompt_pick, offered, standing),
+        badge=_badge(prompt_pick, standing),
     )
 
 
-def _badge(one: PromptPick, standing: ItemStanding) -> Badge | None:
-    if one.pick is not None and standing.item == one.pick.chosen:
-        return Badge("chosen", "clear", one.pick.why)
+def _badge(prompt_pick: PromptPick, standing: ItemStanding) -> Badge | None:
+    if prompt_pick.pick is not None and standing.item == prompt_pick.pick.chosen:
+        return Badge("chosen", "clear", prompt_pick.pick.why)
     if standing.rank is None:
         return Badge("no score", "alert", "never chosen")
     return Badge("tied", "open", "cannot be told from the best") if standing.tied else None
 
 
-def _total(standing: ItemStanding) -> list[tuple[str, Markup | str]]:
-    if standing.total is None:
-        return []
-    total: list[tuple[str, Markup | str]] = [("total", score_text(standing.total, standing.sd))]
-    return total if standing.sd is None else [*total, ("lower bound", score_text(standing.bound))]
-
-
-def _contribution_numbers(contributions: Mapping[str, float]) -> list[tuple[str, Markup | str]]:
-    if len(contributions) < 2:
-        return []
-    return [(brief(id.rpartition("/")[2], 26), score_text(part)) for id, part in contributions.items()]
-
-
-def _note(one: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:
+def _note(prompt_pick: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:
     missing = f"No score under {', '.join(standing.missing)}. " if standing.missing else ""
-    leads = [criterion_name(id) for id in standing.contributions if _leads(one, standing, id)]
+    standings = prompt_pick.pick.standings if prompt_pick.pick else ()
+    leads = []
+    for id, own in standing.contributions.items():
+        parts = [entry.contributions[id] for entry in standings if id in entry.contributions]
+        if min(parts) < max(parts) == own:  # nothing is better, and something is worse
+            leads.append(criterion_name(id))
     best = f"The best of all in {', '.join(leads)}. " if leads and len(standing.contributions) > 1 else ""
     return missing + best + brief(f"{offered.item}", 60)
-
-
-def _leads(one: PromptPick, standing: ItemStanding, criterion: str) -> bool:
-    """Whether nothing is better under a criterion, and something is worse."""
-    parts = [other.contributions.get(criterion) for other in (one.pick.standings if one.pick else ())]
-    known = [part for part in parts if part is not None]
-    return min(known) < max(known) == standing.contributions[criterion]
 
 
 def _picture(offered: OfferedPicture, pictures: Path, width: int) -> str:

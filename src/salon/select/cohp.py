@@ -17,7 +17,9 @@ What could not be made or scored: a generator's mean is over the pictures it has
 beside it; one without any cannot be chosen. A round without any scored picture leaves the next one the same start. A
 prompt without any scored picture in stage 1 waits.
 
-This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Source: HPSv3, section 4.2, Eq. 5-6.
+This module decides; it draws and scores nothing (`salon.select.cohp_run` does). Means of a report are over prompts,
+with t intervals; a prompt without a number in a round is left out of that mean and counted.
+Source: HPSv3, section 4.2, Eq. 5-6.
 """
 
 from __future__ import annotations
@@ -31,10 +33,8 @@ from scipy.special import stdtrit
 
 from salon.errors import BadValue
 from salon.select.weights import ScorerColumn
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.study import Prompt
-from salon.study.nouns import Noun
+from salon.stats import Estimate, mean_interval
+from salon.study import Noun, Prompt
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
 STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
@@ -67,12 +67,12 @@ class CohpSettings(Noun):
         if text is None:
             return None
         try:
-            found = [float(part) for part in text.split(",")]
+            strengths = [float(part) for part in text.split(",")]
         except ValueError:
             raise ValueError("numbers with commas between them are needed, such as 0.8,0.8,0.5") from None
-        if not all(0 < one <= 1 for one in found):  # also refuses NaN
+        if not all(0 < strength <= 1 for strength in strengths):  # also refuses NaN
             raise ValueError("strengths lie above 0, up to 1")
-        return ",".join(f"{one:g}" for one in found)
+        return ",".join(f"{strength:g}" for strength in strengths)
 
     @property
     def each(self) -> int:
@@ -81,8 +81,8 @@ class CohpSettings(Noun):
 
     def strength(self, number: int) -> float:
         """Of round `number`, from 1."""
-        found = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
-        return found[min(number, len(found)) - 1]
+        strengths = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
+        return strengths[min(number, len(strengths)) - 1]
 
     def first_seed(self, number: int) -> int:
         """Of a round; stage 1 is round 0. No two pictures of a generator share a seed."""
@@ -96,19 +96,19 @@ class CohpSettings(Noun):
 class ChainPicture(Noun):
     """One picture that was asked for."""
 
-    item: str
+    item: str = Field(description="Id of the item.")
     generator: str = Field(description="Who drew it, without its round.")
     score: float | None = Field(None, description="Higher is better; null where there is none.")
     missing: str = Field("", description="Why it was not made, or has no score.")
-    made: bool = True
+    made: bool = Field(default=True, description="Whether there is a picture.")
 
 
 class GeneratorMean(Noun):
     """How one generator did on one prompt in stage 1."""
 
-    generator: str
+    generator: str = Field(description="Who drew.")
     figure: Estimate | None = Field(description="Mean over its scored pictures; null where it has none.")
-    asked: int
+    asked: int = Field(description="Pictures asked for.")
     failed: int = Field(description="Pictures that were not made.")
     unscored: int = Field(description="Pictures that were made and have no score.")
 
@@ -116,69 +116,75 @@ class GeneratorMean(Noun):
 class ChainDecision(Noun):
     """What was decided after stage 1 (round 0) or after a round, and on what ground."""
 
-    prompt: str
-    round: int = Field(ge=0)
+    prompt: str = Field(description="Id of the prompt.")
+    round: int = Field(ge=0, description="0 for the first stage.")
     generator: str = Field(description="Who draws the next round.")
     start: str = Field(description="The item that the next round starts from.")
     best: str | None = Field(description="The best item of this round; null where none has a score.")
     strength: float | None = Field(None, description="Strength of this round; null in stage 1, or when drawn anew.")
     began: str | None = Field(None, description="The item that this round started from.")
-    seen: tuple[ChainPicture, ...]
-    means: tuple[GeneratorMean, ...] = ()
+    seen: tuple[ChainPicture, ...] = Field(description="The pictures of the round.")
+    means: tuple[GeneratorMean, ...] = Field(default=(), description="First stage: the mean score of each generator.")
     tied: tuple[str, ...] = Field((), description="Stage 1: generators that cannot be told from the chosen one.")
-    why: str
+    why: str = Field(description="The ground, in a sentence.")
 
 
 class ChainAnswer(Noun):
     """The picture that a chain ends with."""
 
     item: str | None = Field(description="Null where the released rule keeps none.")
-    score: float | None
-    round: int | None
-    generator: str | None
+    score: float | None = Field(description="Its score.")
+    round: int | None = Field(description="The round it comes from.")
+    generator: str | None = Field(description="Who drew it.")
     tied: tuple[str, ...] = Field((), description="Other items with the same score.")
-    why: str
+    why: str = Field(description="The ground, in a sentence.")
 
 
-def best_picture(seen: Sequence[ChainPicture]) -> ChainPicture | None:
+def best_picture(pictures: Sequence[ChainPicture]) -> ChainPicture | None:
     """The highest score, the first of equals; None where there is none."""
-    scored = [one for one in seen if one.score is not None]
-    return max(scored, key=lambda one: one.score or 0.0, default=None)
+    scored = [picture for picture in pictures if picture.score is not None]
+    return max(scored, key=lambda picture: picture.score or 0.0, default=None)
 
 
-def choose_generator(prompt: str, seen: Mapping[str, Sequence[ChainPicture]]) -> ChainDecision | None:
+def choose_generator(prompt: str, by_generator: Mapping[str, Sequence[ChainPicture]]) -> ChainDecision | None:
     """Stage 1: who goes on, by the pictures of each generator; None while no picture has a score."""
-    means = tuple(_mean(name, pictures) for name, pictures in seen.items())
-    known = [one for one in means if one.figure is not None]
-    if not known:
+    means = tuple(_mean(name, pictures) for name, pictures in by_generator.items())
+    scored_means = [mean for mean in means if mean.figure is not None]
+    if not scored_means:
         return None
-    chosen = max(known, key=lambda one: one.figure.value if one.figure else 0.0)
-    start = best_picture(seen[chosen.generator])
-    everything = tuple(one for pictures in seen.values() for one in pictures)
+    chosen = max(scored_means, key=lambda mean: mean.figure.value if mean.figure else 0.0)
+    start = best_picture(by_generator[chosen.generator])
+    everything = tuple(mean for pictures in by_generator.values() for mean in pictures)
     best = best_picture(everything)
     assert start is not None
     assert best is not None
-    tied = tuple(one.generator for one in known if one is not chosen and not _apart(seen, chosen, one))
+    tied = tuple(
+        mean.generator for mean in scored_means if mean is not chosen and not _apart(by_generator, chosen, mean)
+    )
+    among = len(by_generator)
+    value = chosen.figure.value if chosen.figure else 0.0
+    ties = f"; not told apart from {', '.join(tied)}" if tied else ""
+    reason = f"{chosen.generator} has the highest mean of {among}, {value:.3g}{ties}"
     return ChainDecision(
         prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
-        means=means, tied=tied, why=_why_generator(chosen, tied, len(seen)),
+        means=means, tied=tied, why=reason,
     )  # fmt: skip
 
 
 def choose_start(
-    before: ChainDecision, number: int, strength: float | None, seen: Sequence[ChainPicture]
+    before: ChainDecision, number: int, strength: float | None, pictures: Sequence[ChainPicture]
 ) -> ChainDecision:
     """Stage 2: what the round after `number` starts from."""
-    best = best_picture(seen)
-    missing = sum(one.score is None for one in seen)
+    best = best_picture(pictures)
+    missing = sum(picture.score is None for picture in pictures)
     if best is None:
-        why = f"none of {len(seen)} pictures has a score: the next round has the same start"
+        why = f"none of {len(pictures)} pictures has a score: the next round has the same start"
     else:
         without = f", {missing} without one" if missing else ""
-        why = f"the highest score of {len(seen)} pictures{without}"
+        why = f"the highest score of {len(pictures)} pictures{without}"
     return ChainDecision(
         prompt=before.prompt, round=number, generator=before.generator, start=best.item if best else before.start,
-        best=best.item if best else None, strength=strength, began=before.start, seen=tuple(seen), why=why,
+        best=best.item if best else None, strength=strength, began=before.start, seen=tuple(pictures), why=why,
     )  # fmt: skip
 
 
@@ -186,12 +192,12 @@ def choose_answer(decisions: Sequence[ChainDecision], settings: CohpSettings) ->
     """What a chain ends with: the best of everything seen, or what the released rule keeps."""
     if not decisions:
         raise BadValue("a chain that has begun is needed", found="no decision")
-    pool = [(one.round, picture) for one in decisions for picture in one.seen if picture.score is not None]
+    pool = [(entry.round, picture) for entry in decisions for picture in entry.seen if picture.score is not None]
     if settings.variant == "released":
         pool = [(number, picture) for number, picture in pool if number > 0 and (picture.score or 0.0) > 0]
         if not pool:
             return ChainAnswer(item=None, score=None, round=None, generator=None, why="no score of stage 2 exceeds 0")
-    number, best = max(pool, key=lambda one: one[1].score or 0.0)
+    number, best = max(pool, key=lambda entry: entry[1].score or 0.0)
     tied = tuple(picture.item for _, picture in pool if picture.score == best.score and picture.item != best.item)
     among = "scores above 0 in stage 2" if settings.variant == "released" else "scored pictures of both stages"
     equal = f"; the first of {len(tied) + 1} with the same score" if tied else ""
@@ -203,12 +209,12 @@ def choose_answer(decisions: Sequence[ChainDecision], settings: CohpSettings) ->
 
 
 def _scores(pictures: Sequence[ChainPicture]) -> list[float]:
-    return [one.score for one in pictures if one.score is not None]
+    return [picture.score for picture in pictures if picture.score is not None]
 
 
 def _mean(name: str, pictures: Sequence[ChainPicture]) -> GeneratorMean:
     values = _scores(pictures)
-    failed = sum(not one.made for one in pictures)
+    failed = sum(not picture.made for picture in pictures)
     figure = mean_interval(values, level=LEVEL, unit="picture") if values else None
     return GeneratorMean(
         generator=name, figure=figure, asked=len(pictures), failed=failed,
@@ -216,12 +222,12 @@ def _mean(name: str, pictures: Sequence[ChainPicture]) -> GeneratorMean:
     )  # fmt: skip
 
 
-def _apart(seen: Mapping[str, Sequence[ChainPicture]], one: GeneratorMean, other: GeneratorMean) -> bool:
+def _apart(by_generator: Mapping[str, Sequence[ChainPicture]], first: GeneratorMean, second: GeneratorMean) -> bool:
     """Whether two generators can be told apart: Welch's interval of the difference leaves 0 out.
 
     Means of one picture cannot, nor can scores of which neither set varies: a spread that is not shown is not none.
     """
-    x, y = (np.array(_scores(seen[each.generator])) for each in (one, other))
+    x, y = (np.array(_scores(by_generator[each.generator])) for each in (first, second))
     if min(len(x), len(y)) < 2:
         return False
     difference = float(x.mean() - y.mean())
@@ -232,18 +238,7 @@ def _apart(seen: Mapping[str, Sequence[ChainPicture]], one: GeneratorMean, other
     return abs(difference) > float(stdtrit(freedom, (1 + LEVEL) / 2)) * float(np.sqrt(a + b))
 
 
-def _why_generator(chosen: GeneratorMean, tied: Sequence[str], among: int) -> str:
-    value = chosen.figure.value if chosen.figure else 0.0
-    told = f"; not told apart from {', '.join(tied)}" if tied else ""
-    return f"{chosen.generator} has the highest mean of {among}, {value:.3g}{told}"
-
-
-# --------------------------------------------------------------------------------------------------
-# What a run of chains gave: every decision, every answer, and means by round.
-#
-# Means are over prompts, with t intervals over prompts. A prompt without a number in a round (nothing was made, nothing
-# could be scored) is left out of that round's mean and counted.
-# --------------------------------------------------------------------------------------------------
+# -- results -----------------------------------------------------------------------------------------------------------
 
 COHP_FORMAT: Final = "salon.cohp/1"
 
@@ -251,7 +246,7 @@ COHP_FORMAT: Final = "salon.cohp/1"
 class ChainLevel(Noun):
     """Where the chains stood after a round; stage 1 is round 0."""
 
-    round: int
+    round: int = Field(description="Number of the round.")
     best: Estimate | None = Field(description="Mean score of the best picture of the round.")
     so_far: Estimate | None = Field(description="Mean score of the best picture up to then.")
     true_best: Estimate | None = Field(None, description="Mean true quality of the best picture of the round.")
@@ -262,8 +257,8 @@ class ChainLevel(Noun):
 class PromptChain(Noun):
     """The chain of one prompt."""
 
-    prompt: Prompt
-    decisions: tuple[ChainDecision, ...]
+    prompt: Prompt = Field(description="The prompt.")
+    decisions: tuple[ChainDecision, ...] = Field(description="One for each round, in order.")
     answer: ChainAnswer | None = Field(description="Null while the chain waits.")
     waits: str = Field("", description="What it waits for; empty when it is done.")
 
@@ -272,13 +267,13 @@ class CohpReport(Noun):
     """The whole run."""
 
     format: Literal["salon.cohp/1"] = Field(COHP_FORMAT, description="Name and version of this shape.")
-    study: str
-    settings: CohpSettings
-    generators: tuple[str, ...]
-    columns: tuple[ScorerColumn, ...]
-    weights: dict[str, float]
-    scale: str
-    prompts: int
+    study: str = Field(description="Folder of the pictures.")
+    settings: CohpSettings = Field(description="How the chains run.")
+    generators: tuple[str, ...] = Field(description="Who may draw.")
+    columns: tuple[ScorerColumn, ...] = Field(description="The scores, and on which scale each is.")
+    weights: dict[str, float] = Field(description="By criterion; they sum to 1.")
+    scale: str = Field(description="What scores are measured in, in words.")
+    prompts: int = Field(description="Prompts there are.")
     asked: int = Field(description="Pictures asked for.")
     failed: dict[str, int] = Field(description="Pictures that were not made, by kind.")
     unscored: int = Field(description="Pictures that were made and have no score.")
@@ -287,17 +282,17 @@ class CohpReport(Noun):
     answers: dict[int, int] = Field(description="Prompts by the round that their answer comes from.")
     empty_rounds: int = Field(description="Rounds without a scored picture: the next had the same start.")
     redrawn: tuple[str, ...] = Field(description="Generators that could not start from a picture, and drew anew.")
-    waiting: dict[str, int]
-    levels: tuple[ChainLevel, ...]
+    waiting: dict[str, int] = Field(description="Prompts that are not done, by what they wait for.")
+    levels: tuple[ChainLevel, ...] = Field(description="Where the chains stood after each round.")
     gain: Estimate | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
     true_gain: Estimate | None = Field(description="The same in true quality, where posters were drawn by houses.")
     images: dict[str, str] = Field(description="Item to its path inside the study folder.")
     values: dict[str, dict[str, float]] = Field(description="Item to its scores by criterion.")
     truth: dict[str, float] = Field(description="Item to its true quality, where it is known.")
-    policies: tuple[str, ...]
-    notes: tuple[str, ...]
-    signature: str
-    chains: tuple[PromptChain, ...]
+    policies: tuple[str, ...] = Field(description="How missing pictures and scores were treated.")
+    notes: tuple[str, ...] = Field(description="What else must be known.")
+    signature: str = Field(description="What reproduces the run, in one line.")
+    chains: tuple[PromptChain, ...] = Field(description="One for each prompt.")
 
     @property
     def is_complete(self) -> bool:

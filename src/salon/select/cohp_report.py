@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from pathlib import Path
 
 from markupsafe import Markup
 
 from salon.report import (
+    MISSING,
     SMALL,
     Badge,
     Block,
@@ -16,29 +16,36 @@ from salon.report import (
     ChartRow,
     Column,
     Details,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    brief,
     charts,
+    common_decimals,
+    count_noun,
     estimate_value,
     located,
+    missing_section,
+    one_way,
+    score_text,
+    sentence,
+    strip_section,
+    waiting_section,
 )
-from salon.report.blocks import Tone
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
-from salon.report.numbers import MISSING, common_decimals
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.report.words import fixed
 from salon.select.cohp import (
     ChainDecision,
-    ChainLevel,
     ChainPicture,
     CohpReport,
     GeneratorMean,
     PromptChain,
     best_picture,
 )
-from salon.stats.result import Estimate
-from salon.store.pictures import picture_url
+from salon.select.refine_report import gain_tone, prompt_title, round_curve
+from salon.store import picture_url
 
 CHAINS_SHOWN, CHAINS_OPEN = 16, 2
 """Prompts that are shown, and of these open at once."""
@@ -50,6 +57,15 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
     """The page; pictures come from the study `folder`."""
     here = located(report)
     scorers = brief(", ".join(column.scorer for column in report.columns), 120)
+    missing = [("picture not made", kind, count) for kind, count in here.failed.items()]
+    if here.unscored:
+        missing.append(("picture without a score", "see the strips", here.unscored))
+    if here.empty_rounds:
+        missing.append(("round without a scored picture", "the next had the same start", here.empty_rounds))
+    missing_sections = missing_section(missing, "What could not be made or scored")
+    blocks = [_strip(here, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(here.chains[:CHAINS_SHOWN])]
+    text = "The best picture of each generator, then the best of each round; behind the fold all others."
+    strips = strip_section(blocks, len(here.chains), text)
     return Page(
         title="Who draws, then which picture",
         tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
@@ -62,8 +78,8 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
             *waiting_section(here.waiting),
             _rounds(here),
             _chosen(here),
-            *_missing(here),
-            _strips(here, folder),
+            *missing_sections,
+            strips,
         ],
         notes=[*report.policies, *map(sentence, report.notes)],
         signature=one_way(report.signature),
@@ -73,21 +89,15 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
 def _cards(report: CohpReport) -> list[Card]:
     lost = sum(report.failed.values())
     ties = Markup("{} of {}").format(fixed(report.not_apart, 0), fixed(report.prompts, 0))
-    made = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
+    made_count = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
     cards = [
-        Card("Pictures", made, "made of those asked for", "alert" if lost else "plain"),
+        Card("Pictures", made_count, "made of those asked for", "alert" if lost else "plain"),
         Card("Generator not told apart", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
     ]  # fmt: skip
     for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
         if gain is not None:
-            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", _tone(gain)))
+            cards.append(Card(name, estimate_value(gain, None), "answer less the best of stage 1", gain_tone(gain)))
     return cards
-
-
-def _tone(gain: Estimate) -> Tone:
-    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
-        return "open"
-    return "clear" if gain.low > 0 else "alert"
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -97,7 +107,14 @@ def _rounds(report: CohpReport) -> Section:
     curves = [("score", [("best of the round", "best"), ("best so far", "so_far")])]
     if report.truth:
         curves.append(("true quality", [("best of the round", "true_best"), ("best so far", "true_so_far")]))
-    figures = [Chart(_drawing(report.levels, title, lines), heading=title) for title, lines in curves if report.levels]
+    figures = []
+    for title, lines in curves if report.levels else ():
+        drawn_curves = [
+            round_curve(label, ((level.round, getattr(level, field)) for level in report.levels))
+            for label, field in lines
+        ]
+        drawing = charts.line_curves(drawn_curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
+        figures.append(Chart(drawing, heading=title))
     columns = [
         Column("round", "Round"),
         Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
@@ -113,29 +130,16 @@ def _rounds(report: CohpReport) -> Section:
          "answers": report.answers.get(level.round, 0), "missing": level.missing}
         for level in report.levels
     ]  # fmt: skip
-    told = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
+    text = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
     blocks: list[Block] = [ChartRow(figures)] if figures else []
-    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], told)
+    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], text)
 
 
 def _strengths(report: CohpReport, number: int) -> str:
     if not number:
         return MISSING
-    used = {one.strength for chain in report.chains for one in chain.decisions if one.round == number}
-    return ", ".join("drawn anew" if one is None else f"{one:g}" for one in sorted(used, key=str))
-
-
-def _drawing(levels: Sequence[ChainLevel], title: str, lines: Sequence[tuple[str, str]]) -> str:
-    curves = [_curve(label, [(level.round, getattr(level, field)) for level in levels]) for label, field in lines]
-    return charts.line_curves(curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
-
-
-def _curve(label: str, points: Sequence[tuple[int, Estimate | None]]) -> charts.Curve:
-    known = [(number, figure) for number, figure in points if figure is not None]
-    return charts.Curve(
-        label, [number for number, _ in known], [figure.value for _, figure in known],
-        low=[figure.low for _, figure in known], high=[figure.high for _, figure in known],
-    )  # fmt: skip
+    used = {decision.strength for chain in report.chains for decision in chain.decisions if decision.round == number}
+    return ", ".join("drawn anew" if strength is None else f"{strength:g}" for strength in sorted(used, key=str))
 
 
 def _chosen(report: CohpReport) -> Section:
@@ -149,36 +153,19 @@ def _chosen(report: CohpReport) -> Section:
         Column("unscored", "No score", "count"),
     ]
     rows = [
-        {"generator": name, "chosen": report.chosen.get(name, 0), "asked": sum(one.asked for one in some),
-         "failed": sum(one.failed for one in some), "unscored": sum(one.unscored for one in some)}
+        {"generator": name, "chosen": report.chosen.get(name, 0), "asked": sum(mean.asked for mean in some),
+         "failed": sum(mean.failed for mean in some), "unscored": sum(mean.unscored for mean in some)}
         for name, some in means.items()
     ]  # fmt: skip
     weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
-    told = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
+    notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
     if report.redrawn:
-        told.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
+        notes.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
                          f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
-    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *told])
-
-
-def _missing(report: CohpReport) -> list[Section]:
-    missing = [("picture not made", kind, count) for kind, count in report.failed.items()]
-    if report.unscored:
-        missing.append(("picture without a score", "see the strips", report.unscored))
-    if report.empty_rounds:
-        missing.append(("round without a scored picture", "the next had the same start", report.empty_rounds))
-    return missing_section(missing, "What could not be made or scored")
+    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *notes])
 
 
 # -- filmstrips --------------------------------------------------------------------------------------------------------
-
-
-def _strips(report: CohpReport, folder: Path) -> Section:
-    blocks = [
-        _strip(report, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(report.chains[:CHAINS_SHOWN])
-    ]
-    told = "The best picture of each generator, then the best of each round; behind the fold all others."
-    return strip_section(blocks, len(report.chains), told)
 
 
 def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) -> Details:
@@ -188,94 +175,90 @@ def _strip(report: CohpReport, chain: PromptChain, folder: Path, *, open: bool) 
         blocks.append(Filmstrip([_generator(report, chain, mean, folder) for mean in first.means],
                                 f"Stage 1: {first.why}.", size="four"))  # fmt: skip
     if len(chain.decisions) > 1:
-        rounds = [_round(report, chain, one, folder) for one in chain.decisions[1:]]
+        rounds = [_round(report, chain, decision, folder) for decision in chain.decisions[1:]]
         blocks.append(Filmstrip(rounds, f"Stage 2, drawn by {chain.decisions[0].generator}.", size="four"))
-        blocks.append(Details("All pictures of the rounds", [_all(report, chain, one, folder)
-                                                             for one in chain.decisions[1:]]))  # fmt: skip
-    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
-    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
-
-
-def _fate(chain: PromptChain) -> Markup:
+        blocks.append(Details("All pictures of the rounds", [_all(report, chain, decision, folder)
+                                                             for decision in chain.decisions[1:]]))  # fmt: skip
     if chain.answer is None:
-        return Markup("waits for {}").format(chain.waits)
-    if chain.answer.item is None:
-        return Markup("no answer: {}").format(chain.answer.why)
-    where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
-    return Markup("answer from {}: {}").format(where, chain.answer.why)
+        outcome = Markup("waits for {}").format(chain.waits)
+    elif chain.answer.item is None:
+        outcome = Markup("no answer: {}").format(chain.answer.why)
+    else:
+        where = "stage 1" if chain.answer.round == 0 else f"round {chain.answer.round}"
+        outcome = Markup("answer from {}: {}").format(where, chain.answer.why)
+    return Details(prompt_title(chain.prompt, outcome), blocks, open=open)
 
 
 def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, folder: Path) -> FilmFrame:
     first = chain.decisions[0]
-    mine = [one for one in first.seen if one.generator == mean.generator]
-    shown = best_picture(mine) or mine[0]
+    mine = [picture for picture in first.seen if picture.generator == mean.generator]
+    best = best_picture(mine) or mine[0]
     lost = f" {mean.failed} not made, {mean.unscored} without a score." if mean.failed or mean.unscored else ""
-    told = "" if mean.figure is None else estimate_value(mean.figure, None, _decimals(first.means))
+    figures = [other.figure for other in first.means if other.figure is not None]
+    decimals = common_decimals((figure.low, figure.high) for figure in figures)  # as many for all generators
+    value = "" if mean.figure is None else estimate_value(mean.figure, None, decimals)
     chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
     tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
         mean.generator in first.tied) else None  # fmt: skip
     return FilmFrame(
         title=mean.generator,
-        picture=_picture(report, shown, folder, _WIDTH),
-        alt=shown.item,
-        missing=shown.missing or "no picture",
-        numbers=[*_numbers(report, shown), *([(f"mean of {mean.figure.n}", told)] if mean.figure else [])],
+        picture=_picture(report, best, folder, _WIDTH),
+        alt=best.item,
+        missing=best.missing or "no picture",
+        numbers=[*_numbers(report, best), *([(f"mean of {mean.figure.n}", value)] if mean.figure else [])],
         note=f"The best of {mean.asked}.{lost}",
-        badge=_answer(chain, shown) or chosen or tied,
+        badge=_answer(chain, best) or chosen or tied,
     )
 
 
-def _decimals(means: Sequence[GeneratorMean]) -> int:
-    """As many for all generators of a prompt."""
-    return common_decimals((one.figure.low, one.figure.high) for one in means if one.figure is not None)
-
-
-def _round(report: CohpReport, chain: PromptChain, one: ChainDecision, folder: Path) -> FilmFrame:
-    shown = best_picture(one.seen) or one.seen[0]
-    how = "Drawn anew" if one.strength is None else f"Started from {_short(one.began)} at strength {one.strength:g}"
+def _round(report: CohpReport, chain: PromptChain, decision: ChainDecision, folder: Path) -> FilmFrame:
+    best = best_picture(decision.seen) or decision.seen[0]
+    start = "/".join((decision.began or "").rsplit("/", 2)[1:])  # without its prompt
+    how = "Drawn anew" if decision.strength is None else f"Started from {start} at strength {decision.strength:g}"
     return FilmFrame(
-        title=f"Round {one.round}",
-        picture=_picture(report, shown, folder, _WIDTH),
-        alt=shown.item,
-        missing=shown.missing or "no picture",
-        numbers=_numbers(report, shown),
-        note=f"{how}. Chosen: {one.why}.",
-        badge=_answer(chain, shown),
+        title=f"Round {decision.round}",
+        picture=_picture(report, best, folder, _WIDTH),
+        alt=best.item,
+        missing=best.missing or "no picture",
+        numbers=_numbers(report, best),
+        note=f"{how}. Chosen: {decision.why}.",
+        badge=_answer(chain, best),
     )
 
 
-def _short(item: str | None) -> str:
-    """An item of the chain without its prompt."""
-    return "/".join((item or "").rsplit("/", 2)[1:])
-
-
-def _all(report: CohpReport, chain: PromptChain, one: ChainDecision, folder: Path) -> Filmstrip:
+def _all(report: CohpReport, chain: PromptChain, decision: ChainDecision, folder: Path) -> Filmstrip:
     frames = [
-        FilmFrame(str(number), _picture(report, shown, folder, _NARROW), shown.item, shown.missing or "no picture",
-              numbers=_numbers(report, shown),
-              badge=_answer(chain, shown) or (Badge("best", "clear", one.why) if shown.item == one.best else None))
-        for number, shown in enumerate(one.seen, 1)
-    ]  # fmt: skip
-    return Filmstrip(frames, f"All pictures of round {one.round}.", size="small")
+        FilmFrame(
+            str(number),
+            _picture(report, picture, folder, _NARROW),
+            picture.item,
+            picture.missing or "no picture",
+            numbers=_numbers(report, picture),
+            badge=_answer(chain, picture)
+            or (Badge("best", "clear", decision.why) if picture.item == decision.best else None),
+        )
+        for number, picture in enumerate(decision.seen, 1)
+    ]
+    return Filmstrip(frames, f"All pictures of round {decision.round}.", size="small")
 
 
-def _answer(chain: PromptChain, shown: ChainPicture) -> Badge | None:
-    if chain.answer is None or shown.item != chain.answer.item:
+def _answer(chain: PromptChain, picture: ChainPicture) -> Badge | None:
+    if chain.answer is None or picture.item != chain.answer.item:
         return None
     return Badge("answer", "clear", chain.answer.why)
 
 
-def _numbers(report: CohpReport, shown: ChainPicture) -> list[tuple[str, Markup | str]]:
-    found: list[tuple[str, Markup | str]] = [] if shown.score is None else [("score", score_text(shown.score))]
-    values = report.values.get(shown.item, {})
+def _numbers(report: CohpReport, picture: ChainPicture) -> list[tuple[str, Markup | str]]:
+    numbers: list[tuple[str, Markup | str]] = [] if picture.score is None else [("score", score_text(picture.score))]
+    values = report.values.get(picture.item, {})
     if len(report.columns) > 1:
-        found += [(brief(name, 26), score_text(value)) for name, value in values.items()]
+        numbers += [(brief(name, 26), score_text(value)) for name, value in values.items()]
     oracle = {column.scorer for column in report.columns} == {"true-quality"}
-    if shown.item in report.truth and not oracle:
-        found.append(("true quality", fixed(report.truth[shown.item], 3)))
-    return found
+    if picture.item in report.truth and not oracle:
+        numbers.append(("true quality", fixed(report.truth[picture.item], 3)))
+    return numbers
 
 
-def _picture(report: CohpReport, shown: ChainPicture, folder: Path, width: int) -> str:
-    path = report.images.get(shown.item)
+def _picture(report: CohpReport, picture: ChainPicture, folder: Path, width: int) -> str:
+    path = report.images.get(picture.item)
     return "" if path is None else picture_url(folder / path, width)

@@ -23,11 +23,16 @@ from typing import Literal
 import numpy as np
 
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings, Generation, item_id, read_generations, start_from_generation
-from salon.generate.run import generate_items
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.models.cache import ResultCache
+from salon.generate import (
+    GenerateSettings,
+    Generation,
+    generate_items,
+    item_id,
+    read_generations,
+    start_from_generation,
+)
+from salon.judge import ScoreSettings, make_scorer
+from salon.models import ResultCache
 from salon.select.best_of import BestSettings
 from salon.select.cohp import (
     ChainDecision,
@@ -43,15 +48,11 @@ from salon.select.cohp import (
 )
 from salon.select.refine import RoundGenerator, begin_loop, prompts_hash
 from salon.select.refine_scores import true_scores
-from salon.select.scores import ScoreTable, StepCallback, score_columns, study_scores
+from salon.select.scores import ScoreTable, StepCallback, no_progress, score_columns, study_scores
 from salon.select.weights import Blend
-from salon.stats.ranks import mean_interval
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.store.folder import open_study
-from salon.store.journal import Journal, open_journal, read_journal
-from salon.study import Generator, Prompt, Scorer, Signature
-from salon.study.nouns import Noun
+from salon.stats import Estimate, mean_interval
+from salon.store import Journal, open_journal, open_study, read_journal, write_json
+from salon.study import Generator, Noun, Prompt, Scorer, Signature
 
 COHP_FOLDER, DECISIONS_FILE, COHP_REPORT_FILE = "cohp", "decisions.jsonl", "report.json"
 _JOURNAL_WORDS = {
@@ -89,7 +90,7 @@ def chain_study(
     *,
     scorers: Sequence[Scorer] = (),
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> CohpReport:
     """Run the chain of every prompt in `folder`, or go on with it; leave cohp/report.json.
 
@@ -98,7 +99,18 @@ def chain_study(
     check_able(generators, settings)
     home, wish = folder.resolve(), wish or BestSettings()
     marking = ChainScorer(home, words, scorers, wish, scoring or ScoreSettings(), watch)
-    begin_loop(home, COHP_FOLDER, prompts, _card(prompts, generators, settings, wish, marking))
+    fields = settings.model_dump(include={"variant", "batch", "strengths", "unable", "seed", "size"})
+    card = CohpCard(
+        generators=tuple(str(entry.signature) for entry in generators),
+        scorers=tuple(str(entry.signature) for entry in marking.scorers),
+        weights=wish.weights,
+        reference=None if wish.reference is None else wish.reference.hash,
+        equal_scales=wish.equal_scales,
+        tries=settings.each,
+        prompts=prompts_hash(prompts),
+        **fields,
+    )
+    begin_loop(home, COHP_FOLDER, prompts, card)
     with open_journal(home / COHP_FOLDER / DECISIONS_FILE, ChainDecision, **_JOURNAL_WORDS) as journal:
         run = _ChainRun(prompts, generators, settings, home, marking, journal, watch)
         run.stage_one()
@@ -144,26 +156,6 @@ def round_name(generator: str, number: int) -> str:
     return f"{generator}-round-{number}" if number else generator
 
 
-def _card(
-    prompts: Sequence[Prompt],
-    generators: Sequence[Generator],
-    settings: CohpSettings,
-    wish: BestSettings,
-    marking: ChainScorer,
-) -> CohpCard:
-    told = settings.model_dump(include={"variant", "batch", "strengths", "unable", "seed", "size"})
-    return CohpCard(
-        generators=tuple(str(one.signature) for one in generators),
-        scorers=tuple(str(one.signature) for one in marking.scorers),
-        weights=wish.weights,
-        reference=None if wish.reference is None else wish.reference.hash,
-        equal_scales=wish.equal_scales,
-        tries=settings.each,
-        prompts=prompts_hash(prompts),
-        **told,
-    )
-
-
 class ChainScorer:
     """Scores of the pictures of one chain: scorers are opened once, and no picture is looked at twice."""
 
@@ -176,8 +168,8 @@ class ChainScorer:
         settings: ScoreSettings,
         watch: StepCallback,
     ) -> None:
-        kept = ResultCache()
-        self.scorers = [*(make_scorer(one, settings, kept) for one in words), *scorers]
+        cache = ResultCache()
+        self.scorers = [*(make_scorer(word, settings, cache) for word in words), *scorers]
         if not self.scorers:
             raise BadValue("at least one scorer is needed", found="none", remedy="-s NAME, or --model FOLDER")
         self.home, self.wish, self.settings, self.watch = home, wish, settings, watch
@@ -190,14 +182,14 @@ class ChainScorer:
         if not study.counts.get("items"):
             return {}
         self.last = study_scores(study, self.home, (), self.settings, self.watch, scorers=self.scorers)
-        found = zip(self.last.items, self.blend.totals(self.last.values), strict=True)
-        return {item: float(value) for item, value in found if np.isfinite(value)}
+        totals = zip(self.last.items, self.blend.totals(self.last.values), strict=True)
+        return {item: float(value) for item, value in totals if np.isfinite(value)}
 
     def why(self, item: str) -> str:
         """Why a picture that was made has no number."""
         reasons = {} if self.last is None else self.last.reasons
-        told = (f"{criterion}: {reason}" for (name, criterion), reason in reasons.items() if name == item)
-        return "; ".join(told) or "no finite score"
+        item_reasons = (f"{criterion}: {reason}" for (name, criterion), reason in reasons.items() if name == item)
+        return "; ".join(item_reasons) or "no finite score"
 
 
 @dataclass
@@ -212,7 +204,7 @@ class _ChainRun:
 
     def __post_init__(self) -> None:
         self.notes: dict[str, None] = {}
-        self.by_name = {one.name: one for one in self.generators}
+        self.by_name = {generator.name: generator for generator in self.generators}
 
     def stage_one(self) -> None:
         """Every generator draws every prompt; who goes on is decided prompt by prompt."""
@@ -223,8 +215,8 @@ class _ChainRun:
         self._draw(open_, self.generators, 0)
         look = self._looking()
         for prompt in open_:
-            seen = {name: look(prompt.id, name, 0) for name in self.by_name}
-            if decision := choose_generator(prompt.id, seen):
+            pictures = {name: look(prompt.id, name, 0) for name in self.by_name}
+            if decision := choose_generator(prompt.id, pictures):
                 self.journal.add(decision)
 
     def round(self, number: int) -> None:
@@ -248,7 +240,7 @@ class _ChainRun:
             self.journal.add(choose_start(before, number, strength, look(prompt.id, before.generator, number)))
 
     def _decided(self) -> dict[tuple[str, int], ChainDecision]:
-        return {(one.prompt, one.round): one for one in self.journal.lines}
+        return {(decision.prompt, decision.round): decision for decision in self.journal.lines}
 
     def _draw(
         self,
@@ -260,16 +252,18 @@ class _ChainRun:
         settings = self.settings
         seeds, first = settings.batch if number else settings.each, settings.first_seed(number)
         able = before is not None and starts_from_picture(generators[0])
-        known = read_generations(self.home)[0] if able else {}
+        generations = read_generations(self.home)[0] if able else {}
         report = generate_items(
             prompts,
-            [RoundGenerator(one, round_name(one.name, number), {}) if number else one for one in generators],
+            [RoundGenerator(entry, round_name(entry.name, number), {}) if number else entry for entry in generators],
             GenerateSettings(
                 seeds=seeds, seed=first, size=settings.size, strength=settings.strength(number) if able else None
             ),
             self.home,
             lambda progress: self.watch(f"round {number}: drawing", progress.done, progress.wanted),
-            starts={id: start_from_generation(known[one.start], self.home) for id, one in (before or {}).items()}
+            starts={
+                id: start_from_generation(generations[entry.start], self.home) for id, entry in (before or {}).items()
+            }
             if able
             else None,
         )
@@ -280,19 +274,19 @@ class _ChainRun:
 
     def _looking(self) -> Callable[[str, str, int], list[ChainPicture]]:
         """The pictures of a prompt by a generator in a round, with their scores of now."""
-        totals, known = self._score(), read_generations(self.home)[0]
+        totals, generations = self._score(), read_generations(self.home)[0]
 
         def look(prompt: str, generator: str, number: int) -> list[ChainPicture]:
             items = round_items(prompt, generator, number, self.settings)
-            return list(self._seen(items, generator, known, totals))
+            return list(self._seen(items, generator, generations, totals))
 
         return look
 
     def _seen(
-        self, items: Sequence[str], generator: str, known: Mapping[str, Generation], totals: Mapping[str, float]
+        self, items: Sequence[str], generator: str, generations: Mapping[str, Generation], totals: Mapping[str, float]
     ) -> Iterator[ChainPicture]:
         for item in items:
-            line = known.get(item)
+            line = generations.get(item)
             if line is None or not line.ok:
                 why = "not asked for" if line is None else f"{line.kind}: {line.reason}"
                 yield ChainPicture(item=item, generator=generator, missing=why, made=False)
@@ -302,9 +296,7 @@ class _ChainRun:
                 yield ChainPicture(item=item, generator=generator, missing=self.marking.why(item))
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a run of chains to its report.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 COHP_POLICIES = (
     "The answer is the best of everything seen, in both stages; equal scores: the earlier picture.",
@@ -331,50 +323,64 @@ def report_chain(
 ) -> CohpReport:
     """What there is in `folder` now."""
     study = open_study(folder)
-    known, _ = read_generations(folder)
+    generations, _ = read_generations(folder)
     prompts = list(study.nouns("prompts"))
     chains = tuple(_chain(prompt, decisions, settings) for prompt in prompts)
-    seen = [one for chain in chains for decision in chain.decisions for one in decision.seen]
+    pictures = [entry for chain in chains for decision in chain.decisions for entry in decision.seen]
     marks = true_scores(folder)
     truth = {} if marks is None else marks.values
-    done = [chain for chain in chains if chain.decisions]
+    started_chains = [chain for chain in chains if chain.decisions]
     rounds = range(settings.rounds + 1)
-    able = {one.name for one in generators if one.abilities.image_to_image and one.abilities.strength}
-    told = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
-    told |= {"generators": ",".join(one.name for one in generators)}
-    told |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
+    able = {entry.name for entry in generators if entry.abilities.image_to_image and entry.abilities.strength}
+    fields = {key: value for key, value in settings.model_dump(exclude={"seed"}).items() if value is not None}
+    fields |= {"generators": ",".join(entry.name for entry in generators)}
+    fields |= {} if table is None else {"scorers": ",".join(column.scorer for column in table.columns)}
+    rows = () if table is None else zip(table.items, table.values, strict=True)
+    names = () if table is None else table.criteria
+    values = {
+        item: {name: float(value) for name, value in zip(names, row, strict=True) if np.isfinite(value)}
+        for item, row in rows
+    }
+    answer_rounds = (chain.answer.round for chain in chains if chain.answer is not None)
+    answers = dict(sorted(Counter(number for number in answer_rounds if number is not None).items()))
     return CohpReport(
         study=str(folder),
         settings=settings,
-        generators=tuple(one.name for one in generators),
+        generators=tuple(entry.name for entry in generators),
         columns=() if table is None else table.columns,
         weights=blend.shares,
         scale=blend.scale,
         prompts=len(prompts),
-        asked=len(seen),
-        failed=dict(Counter(_kind(one) for one in seen if not one.made).most_common()),
-        unscored=sum(one.made and one.score is None for one in seen),
-        chosen=dict(Counter(chain.decisions[0].generator for chain in done).most_common()),
-        not_apart=sum(bool(chain.decisions[0].tied) for chain in done),
-        answers=_answers(chains),
-        empty_rounds=sum(one.best is None for chain in chains for one in chain.decisions),
-        redrawn=tuple(sorted({chain.decisions[0].generator for chain in done} - able)),
+        asked=len(pictures),
+        failed=dict(
+            Counter(entry.missing.partition(":")[0] or "error" for entry in pictures if not entry.made).most_common()
+        ),
+        unscored=sum(entry.made and entry.score is None for entry in pictures),
+        chosen=dict(Counter(chain.decisions[0].generator for chain in started_chains).most_common()),
+        not_apart=sum(bool(chain.decisions[0].tied) for chain in started_chains),
+        answers=answers,
+        empty_rounds=sum(entry.best is None for chain in chains for entry in chain.decisions),
+        redrawn=tuple(sorted({chain.decisions[0].generator for chain in started_chains} - able)),
         waiting=dict(Counter(chain.waits for chain in chains if chain.waits).most_common()),
-        levels=tuple(_level(done, number, truth, len(prompts)) for number in rounds if done),
-        gain=_gain(done, None),
-        true_gain=_gain(done, truth) if truth else None,
-        images={one.item: line.image for one in seen if (line := known.get(one.item)) and line.image},
-        values=_values(table),
+        levels=tuple(_level(started_chains, number, truth, len(prompts)) for number in rounds if started_chains),
+        gain=_gain(started_chains, None),
+        true_gain=_gain(started_chains, truth) if truth else None,
+        images={entry.item: line.image for entry in pictures if (line := generations.get(entry.item)) and line.image},
+        values=values,
         truth=truth,
         policies=COHP_POLICIES + (RELEASED_POLICY if settings.variant == "released" else ()),
         notes=tuple(notes),
-        signature=str(Signature(method="cohp", data=study.hash[:12], settings=told, seed=settings.seed)),
+        signature=str(Signature(method="cohp", data=study.hash[:12], settings=fields, seed=settings.seed)),
         chains=chains,
-    )  # fmt: skip
+    )
 
 
 def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSettings) -> PromptChain:
-    mine = {one.round: one for one in decisions if one.prompt == prompt.id and one.round <= settings.rounds}
+    mine = {
+        decision.round: decision
+        for decision in decisions
+        if decision.prompt == prompt.id and decision.round <= settings.rounds
+    }
     row = tuple(mine[number] for number in sorted(mine))
     if not row:
         return PromptChain(prompt=prompt, decisions=(), answer=None, waits="a scored picture in stage 1")
@@ -382,53 +388,32 @@ def _chain(prompt: Prompt, decisions: Sequence[ChainDecision], settings: CohpSet
     return PromptChain(prompt=prompt, decisions=row, answer=choose_answer(row, settings), waits=waits)
 
 
-def _answers(chains: Sequence[PromptChain]) -> dict[int, int]:
-    found = (chain.answer.round for chain in chains if chain.answer is not None)
-    return dict(sorted(Counter(number for number in found if number is not None).items()))
-
-
-def _kind(one: ChainPicture) -> str:
-    return one.missing.partition(":")[0] or "error"
-
-
-def _values(table: ScoreTable | None) -> dict[str, dict[str, float]]:
-    if table is None:
-        return {}
-    return {
-        item: {name: float(value) for name, value in zip(table.criteria, row, strict=True) if np.isfinite(value)}
-        for item, row in zip(table.items, table.values, strict=True)
-    }
-
-
 # -- means -------------------------------------------------------------------------------------------------------------
 
 
 def _level(chains: Sequence[PromptChain], number: int, truth: Mapping[str, float], prompts: int) -> ChainLevel:
     rows = [chain.decisions for chain in chains if len(chain.decisions) > number]
-    best = [found for row in rows if (found := best_picture(row[number].seen))]
-    so_far = [found for row in rows if (found := _so_far(row, number))]
+    best = [picture for row in rows if (picture := best_picture(row[number].seen))]
+    seen_until = ([picture for decision in row[: number + 1] for picture in decision.seen] for row in rows)
+    so_far = [picture for pictures in seen_until if (picture := best_picture(pictures))]
     return ChainLevel(
         round=number,
-        best=_mean([one.score for one in best]),
-        so_far=_mean([one.score for one in so_far]),
-        true_best=_mean([truth.get(one.item) for one in best]) if truth else None,
-        true_so_far=_mean([truth.get(one.item) for one in so_far]) if truth else None,
+        best=_mean([entry.score for entry in best]),
+        so_far=_mean([entry.score for entry in so_far]),
+        true_best=_mean([truth.get(entry.item) for entry in best]) if truth else None,
+        true_so_far=_mean([truth.get(entry.item) for entry in so_far]) if truth else None,
         missing=prompts - len(best),
     )
 
 
-def _so_far(row: Sequence[ChainDecision], number: int) -> ChainPicture | None:
-    return best_picture([picture for one in row[: number + 1] for picture in one.seen])
-
-
 def _mean(values: Sequence[float | None]) -> Estimate | None:
-    known = [value for value in values if value is not None]
-    return mean_interval(known) if known else None
+    numbers = [value for value in values if value is not None]
+    return mean_interval(numbers) if numbers else None
 
 
 def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> Estimate | None:
     """The answer less the best of stage 1: by score, or by true quality of the two pictures."""
-    found = []
+    gains = []
     for chain in chains:
         first, answer = best_picture(chain.decisions[0].seen), chain.answer
         if first is None or answer is None or answer.item is None:
@@ -437,5 +422,5 @@ def _gain(chains: Sequence[PromptChain], truth: Mapping[str, float] | None) -> E
             (first.score, answer.score) if truth is None else (truth.get(first.item), truth.get(answer.item))
         )
         if before is not None and after is not None:
-            found.append(after - before)
-    return _mean(found)
+            gains.append(after - before)
+    return _mean(gains)

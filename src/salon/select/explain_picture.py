@@ -1,6 +1,11 @@
 """Explain the score of a picture, or why one stands above another: scorers, a judged study and measurements together.
 
-explain([Path("poster.png")], models=[Path("taste")], study=study, folder=Path("judged"))
+    explain([Path("poster.png")], models=[Path("taste")], judged_study=open_judged_study(study, folder))
+
+Occlusion paints one place of a grid after the other over with the picture's mean color and scores again. A covered
+picture is unlike those that the scorers learned from, so the map is a hint and no proof.
+
+A scoring service knows its study beforehand: `Neighborhood` holds the vectors of its judged pictures.
 """
 
 from __future__ import annotations
@@ -13,7 +18,7 @@ import tempfile
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,14 +28,18 @@ from pydantic import Field
 from scipy.stats import t as student
 
 from salon.errors import BadFile, BadValue
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scorers.rules import measurement_scorer
-from salon.judge.scoring import SCORES_FOLDER, PictureScore, ScoreSettings, read_scores, score_items, scores_file
-from salon.models.cache import ResultCache
-from salon.models.embeddings import encode_pictures
-from salon.models.encoders import Vectors
-from salon.select.explain import (
+from salon.judge import (
+    MEASUREMENTS,
+    SCORES_FOLDER,
+    PictureScore,
+    ScoreSettings,
+    make_scorer,
+    read_scores,
+    score_items,
+    scores_file,
+)
+from salon.models import ResultCache, Vectors, encode_pictures
+from salon.select.explanation import (
     Contribution,
     Explanation,
     Neighbor,
@@ -50,12 +59,9 @@ from salon.select.scores import list_scorers
 from salon.select.service.model import ModelAnswer, RecentValues
 from salon.select.service.service import SentPicture
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
-from salon.stats.result import Estimate
-from salon.store.folder import open_study
-from salon.store.near_pictures import content_hash
-from salon.store.pictures import is_inside, read_picture
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.store import content_hash, is_inside, open_study, read_picture
+from salon.study import Item, Noun, Prompt, Scorer, Signature, Study
 
 
 class ExplainSettings(Noun):
@@ -90,17 +96,20 @@ class JudgedStudy:
 
     def prompt_of(self, sha: str) -> Prompt | None:
         """The prompt of the item with this picture, where the study has it."""
-        found = next((item for item, other in zip(self.items, self.hashes) if other == sha), None)
-        return None if found is None else self.prompts.get(found.prompt or "")
+        match = next((item for item, item_hash in zip(self.items, self.hashes) if item_hash == sha), None)
+        return None if match is None else self.prompts.get(match.prompt or "")
 
 
 def open_judged_study(study: Study, folder: Path) -> JudgedStudy:
     """The items of a study that were judged and whose picture is in its folder."""
-    judged = judged_mask(study)
+    is_judged = judged_mask(study)
     there = [
         (number, item)
         for number, item in enumerate(study.nouns("items"))
-        if judged[number] and item.image and is_inside(folder / item.image, folder) and (folder / item.image).is_file()
+        if is_judged[number]
+        and item.image
+        and is_inside(folder / item.image, folder)
+        and (folder / item.image).is_file()
     ]
     hashes = tuple(content_hash(folder / (item.image or "")) for _, item in there)
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
@@ -112,11 +121,11 @@ class _ExplainTask:
     """What an explanation is made with."""
 
     scorers: Sequence[Scorer]
-    made: Blend
+    blend: Blend
     models: Sequence[Path]
     settings: ExplainSettings
-    judged: JudgedStudy | None
-    kept: ResultCache = field(default_factory=ResultCache)
+    judged_study: JudgedStudy | None
+    cache: ResultCache
 
 
 def explain(
@@ -124,7 +133,7 @@ def explain(
     *,
     names: Sequence[str] = (),
     models: Sequence[Path] = (),
-    judged: JudgedStudy | None = None,
+    judged_study: JudgedStudy | None = None,
     prompt: Prompt | None = None,
     weights: str | None = None,
     reference: ScoreReference | None = None,
@@ -135,133 +144,139 @@ def explain(
     if not 1 <= len(pictures) <= 2:
         raise BadValue("one picture to explain, or two to hold against each other, are needed", found=len(pictures))
     settings = settings or ExplainSettings()
+    importlib.import_module("salon.judge.scorers.rules")  # names the extra that is missing before a picture is read
     for path in pictures:
         read_picture(path)  # says what is wrong with one that cannot be read
-    kept = ResultCache()
+    cache = ResultCache()
     words = list_scorers(names, models)
-    scorers = [make_scorer(word, ScoreSettings(device=settings.device), kept) for word in words]
-    columns = [describe_scorer(one) for one in scorers]
-    full = read_weights(weights, [one.criterion for one in columns])
-    made = blend_columns(columns, full, reference=reference, equal=equal)
-    asked = _ExplainTask(scorers, made, models, settings, judged, kept)
+    scorers = [make_scorer(word, ScoreSettings(device=settings.device), cache) for word in words]
+    columns = [describe_scorer(entry) for entry in scorers]
+    full = read_weights(weights, [entry.criterion for entry in columns])
+    blend = blend_columns(columns, full, reference=reference, equal=equal)
+    task = _ExplainTask(scorers, blend, models, settings, judged_study, cache)
     hashes = [content_hash(path) for path in pictures]
-    told = [prompt or (None if judged is None else judged.prompt_of(sha)) for sha in hashes]
-    scored = [_contributions(asked, path, one) for path, one in zip(pictures, told)]
-    near, notes = _find_neighbors(asked, pictures, hashes, told)
+    prompts = [prompt or (None if judged_study is None else judged_study.prompt_of(sha)) for sha in hashes]
+    scored = [_contributions(task, path, entry) for path, entry in zip(pictures, prompts)]
+    near, notes = _find_neighbors(task, pictures, hashes, prompts)
     explained = []
     for place, path in enumerate(pictures):
-        found, more = _measure(asked, path, told[place])
-        notes += more
+        total, occlusion = total_of(scored[place]), None
+        measurements: list[PictureMeasurement] = []
+        if settings.measure:
+            folder = None if judged_study is None else judged_study.folder
+            measurements, more = measure_picture(path, prompts[place], list(MEASUREMENTS), folder, cache)
+            notes += more
+        if settings.occlusion and total is not None:
+            occlusion = occlude(path, prompts[place], scorers, blend, total, settings.occlusion)
         explained.append(
             PictureExplanation(
-                picture=path.name, sha256=hashes[place], total=total_of(scored[place]),
-                sd=spread_of(made, scored[place]), contributions=scored[place], neighbours=near[place],
-                measurements=tuple(found), occlusion=_occlude(asked, path, told[place], total_of(scored[place])),
+                picture=path.name,
+                sha256=hashes[place],
+                total=total,
+                sd=spread_of(blend, scored[place]),
+                contributions=scored[place],
+                neighbours=near[place],
+                measurements=tuple(measurements),
+                occlusion=occlusion,
             )
-        )  # fmt: skip
+        )
+    signatures = "|".join(str(scorer.signature) for scorer in scorers)
+    signature = Signature(
+        method="explain",
+        data=hashlib.sha256("".join(hashes).encode()).hexdigest()[:12],
+        settings={
+            "scorers": hashlib.sha256(signatures.encode()).hexdigest()[:12],
+            "weights": ",".join(f"{id}={share:.4g}" for id, share in blend.shares.items()),
+            "reference": blend.reference,
+            "neighbours": settings.neighbours,
+            "study": None if judged_study is None else judged_study.study.hash[:12],
+        },
+    )
     return Explanation(
         pictures=tuple(explained),
         difference=compare_contributions(*scored) if len(scored) == 2 else None,
-        scale=made.scale,
-        model=", ".join(dict.fromkeys(one.name.partition("@")[0] for one in scorers)),
-        study=None if judged is None else judged.study.name,
-        simulated=judged is not None and judged.study.simulated,
+        scale=blend.scale,
+        model=", ".join(dict.fromkeys(entry.name.partition("@")[0] for entry in scorers)),
+        study=None if judged_study is None else judged_study.study.name,
+        simulated=judged_study is not None and judged_study.study.simulated,
         notes=tuple(dict.fromkeys(notes)),
-        signature=_signature(asked, hashes),
+        signature=signature,
     )
 
 
-def _contributions(asked: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[Contribution, ...]:
-    results = [score_items(one, [(Item(id="picture", image=str(path)), prompt)])[0] for one in asked.scorers]
-    values = [one.value if isinstance(one, PictureScore) else None for one in results]
-    sigmas = [one.sigma if isinstance(one, PictureScore) else None for one in results]
-    gaps = zip(asked.made.criteria, results)
-    reasons = {criterion: one.reason for criterion, one in gaps if not isinstance(one, PictureScore)}
-    return contributions(asked.made, values, sigmas, scorers=[one.name for one in asked.scorers], reasons=reasons)
-
-
-def _measure(asked: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[list[PictureMeasurement], list[str]]:
-    if not asked.settings.measure:
-        return [], []
-    folder = None if asked.judged is None else asked.judged.folder
-    return measure_picture(path, prompt, list(MEASUREMENTS), folder, asked.kept)
-
-
-def _occlude(asked: _ExplainTask, path: Path, prompt: Prompt | None, total: float | None) -> Occlusion | None:
-    if not asked.settings.occlusion or total is None:
-        return None
-    return occlude(path, prompt, asked.scorers, asked.made, total, asked.settings.occlusion)
+def _contributions(task: _ExplainTask, path: Path, prompt: Prompt | None) -> tuple[Contribution, ...]:
+    results = [score_items(entry, [(Item(id="picture", image=str(path)), prompt)])[0] for entry in task.scorers]
+    values = [entry.value if isinstance(entry, PictureScore) else None for entry in results]
+    sigmas = [entry.sigma if isinstance(entry, PictureScore) else None for entry in results]
+    gaps = zip(task.blend.criteria, results)
+    reasons = {criterion: entry.reason for criterion, entry in gaps if not isinstance(entry, PictureScore)}
+    return contributions(task.blend, values, sigmas, scorers=[entry.name for entry in task.scorers], reasons=reasons)
 
 
 # -- neighbours --------------------------------------------------------------------------------------------------------
 
 
 def _find_neighbors(
-    asked: _ExplainTask, pictures: Sequence[Path], hashes: Sequence[str], told: Sequence[Prompt | None]
+    task: _ExplainTask, pictures: Sequence[Path], hashes: Sequence[str], prompts: Sequence[Prompt | None]
 ) -> tuple[list[tuple[Neighbor, ...]], list[str]]:
     none: list[tuple[Neighbor, ...]] = [() for _ in pictures]
-    judged = asked.judged
-    if judged is None or not asked.settings.neighbours:
+    judged_study = task.judged_study
+    if judged_study is None or not task.settings.neighbours:
         return none, []
-    if not judged.items:
+    if not judged_study.items:
         return none, ["the study has no judged item whose picture is there: no neighbours"]
-    if not asked.models:
+    if not task.models:
         return none, ["neighbours need a model of heads (--model): other scorers have no vectors of pictures"]
-    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    model, _ = importlib.import_module("salon.judge.trained_model").opened(asked.models[0], asked.settings.device)
-    if not isinstance(model, heads):
-        return none, [f"{model.card.name} is a reward model: it has no vectors of pictures to compare by"]
-    parts = [part.name for part in model.network.shape.parts]
-    paths = [*pictures, *(judged.path(item) for item in judged.items)]
-    rows = encode_pictures(model.encoder, paths, parts=parts)
+    paths = [*pictures, *(judged_study.path(item) for item in judged_study.items)]
+    name, rows = _picture_vectors(task.models[0], task.settings.device, paths)
+    if rows is None:
+        return none, [f"{name} is a reward model: it has no vectors of pictures to compare by"]
     n = len(pictures)
     among = {part: vectors[n:] for part, vectors in rows.items()}
-    found = []
+    neighbors = []
     for place, sha in enumerate(hashes):
         apart = distances({part: vectors[place] for part, vectors in rows.items()}, among)
-        chosen = nearest(apart, asked.settings.neighbours, copies=_copies(sha, judged.hashes))
-        found.append(tuple(_neighbor(asked, judged, number, apart[number], told[place]) for number in chosen))
-    return found, []
+        known_hashes = {sha}
+        is_copy = []
+        for item_hash in judged_study.hashes:
+            is_copy.append(item_hash in known_hashes)
+            known_hashes.add(item_hash)
+        chosen = nearest(apart, task.settings.neighbours, copies=is_copy)
+        neighbors.append(
+            tuple(_neighbor(task, judged_study, number, apart[number], prompts[place]) for number in chosen)
+        )
+    return neighbors, []
 
 
-def _copies(sha: str, hashes: Sequence[str]) -> list[bool]:
-    """Which pictures are this very one, or stand a second time in the study."""
-    seen = {sha}
-    found = []
-    for other in hashes:
-        found.append(other in seen)
-        seen.add(other)
-    return found
+def _picture_vectors(
+    folder: Path, device: str | None, paths: Sequence[Path]
+) -> tuple[str, Mapping[str, Vectors] | None]:
+    """The name of a model and its vectors of pictures, by part; None unless it is a model of heads."""
+    from salon.judge import opened
+    from salon.models import HeadsModel as heads  # torch only for those who need it
+
+    model, _ = opened(folder, device)
+    if not isinstance(model, heads):
+        return model.card.name, None
+    parts = [part.name for part in model.network.shape.parts]
+    return model.card.name, encode_pictures(model.encoder, paths, parts=parts)
 
 
-def _neighbor(asked: _ExplainTask, judged: JudgedStudy, number: int, apart: float, prompt: Prompt | None) -> Neighbor:
-    item = judged.items[number]
-    own = judged.prompts.get(item.prompt or "")
-    told = _contributions(asked, judged.path(item), own)
+def _neighbor(
+    task: _ExplainTask, judged_study: JudgedStudy, number: int, apart: float, prompt: Prompt | None
+) -> Neighbor:
+    item = judged_study.items[number]
+    own = judged_study.prompts.get(item.prompt or "")
+    parts = _contributions(task, judged_study.path(item), own)
     return Neighbor(
-        item=item.id, image=item.image, prompt=item.prompt, distance=float(apart), total=total_of(told),
-        scores={part.criterion: part.value for part in told if part.value is not None},
+        item=item.id, image=item.image, prompt=item.prompt, distance=float(apart), total=total_of(parts),
+        scores={part.criterion: part.value for part in parts if part.value is not None},
         same_prompt=prompt is not None and own is not None and prompt.view() == own.view(),
-        said=rater_opinions(judged.study, judged.numbers[number]),
+        said=rater_opinions(judged_study.study, judged_study.numbers[number]),
     )  # fmt: skip
 
 
-def _signature(asked: _ExplainTask, hashes: Sequence[str]) -> Signature:
-    shares = ",".join(f"{id}={share:.4g}" for id, share in asked.made.shares.items())
-    return Signature(
-        method="explain",
-        data=hashlib.sha256("".join(hashes).encode()).hexdigest()[:12],
-        settings={
-            "scorers": hashlib.sha256("|".join(str(one.signature) for one in asked.scorers).encode()).hexdigest()[:12],
-            "weights": shares, "reference": asked.made.reference, "neighbours": asked.settings.neighbours,
-            "study": None if asked.judged is None else asked.judged.study.hash[:12],
-        },
-    )  # fmt: skip
-
-
-# --------------------------------------------------------------------------------------------------
-# What raters said of items, and where measurements stand in a study: for explanations.
-# --------------------------------------------------------------------------------------------------
+# -- what raters said --------------------------------------------------------------------------------------------------
 
 _Answer = tuple[int, int, float]
 """Criterion, rater, and what the rater's answer gives the item."""
@@ -269,10 +284,10 @@ _Answer = tuple[int, int, float]
 
 def judged_mask(study: Study) -> NDArray[np.bool_]:
     """(items,) whether anybody compared, ranked or rated it."""
-    judged = np.zeros(study.table("items").num_rows, bool)
+    mask = np.zeros(study.table("items").num_rows, bool)
     for some in (study.comparisons.a, study.comparisons.b, study.rankings.items, study.ratings.item):
-        judged[some] = True
-    return judged
+        mask[some] = True
+    return mask
 
 
 def rater_opinions(study: Study, item: int) -> tuple[RaterOpinion, ...]:
@@ -281,45 +296,36 @@ def rater_opinions(study: Study, item: int) -> tuple[RaterOpinion, ...]:
     A ranking is a comparison with each other item in it; ties count half, answers "both bad" nothing. Means are over
     raters, each counted once, with a t interval; there is none for a single rater.
     """
-    return (
-        *_figures(study, "won", [*_comparisons(study, item), *_rankings(study, item)]),
-        *_figures(study, "rated", list(_ratings(study, item))),
-    )
-
-
-def _comparisons(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.comparisons
+    view, rankings, ratings = study.comparisons, study.rankings, study.ratings
+    won: list[_Answer] = []
     for row in np.flatnonzero(((view.a == item) | (view.b == item)) & (view.outcome < 3)):
-        won = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
-        yield int(view.criterion[row]), int(view.rater[row]), won
-
-
-def _rankings(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.rankings
-    for place in np.flatnonzero(view.items == item):
-        row = int(np.searchsorted(view.offsets, place, side="right")) - 1
-        ranks = view.ranks[view.offsets[row] : view.offsets[row + 1]]
-        others = np.delete(ranks, place - view.offsets[row])
+        share = 0.5 if view.outcome[row] == 2 else float((view.outcome[row] == 0) == (view.a[row] == item))
+        won.append((int(view.criterion[row]), int(view.rater[row]), share))
+    for place in np.flatnonzero(rankings.items == item):
+        ranking = int(np.searchsorted(rankings.offsets, place, side="right")) - 1
+        ranks = rankings.ranks[rankings.offsets[ranking] : rankings.offsets[ranking + 1]]
+        others, own = np.delete(ranks, place - rankings.offsets[ranking]), rankings.ranks[place]
         if len(others):
-            won = float((others > view.ranks[place]).mean() + (others == view.ranks[place]).mean() / 2)
-            yield int(view.criterion[row]), int(view.rater[row]), won
-
-
-def _ratings(study: Study, item: int) -> Iterator[_Answer]:
-    view = study.ratings
-    for row in np.flatnonzero(view.item == item):
-        yield int(view.criterion[row]), int(view.rater[row]), float(view.value[row])
+            share = float((others > own).mean() + (others == own).mean() / 2)
+            won.append((int(rankings.criterion[ranking]), int(rankings.rater[ranking]), share))
+    rated = [
+        (int(ratings.criterion[row]), int(ratings.rater[row]), float(ratings.value[row]))
+        for row in np.flatnonzero(ratings.item == item)
+    ]
+    return (*_figures(study, "won", won), *_figures(study, "rated", rated))
 
 
 def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[RaterOpinion]:
     by: dict[int, dict[int, list[float]]] = defaultdict(lambda: defaultdict(list))
     for criterion, rater, value in answers:
         by[criterion][rater].append(value)
-    found = []
+    opinions = []
     for criterion, raters in sorted(by.items()):
         figure = _mean(np.array([np.mean(values) for values in raters.values()]), share=kind == "won")
-        found.append(RaterOpinion(criterion=study.criteria[criterion].id, kind=kind, figure=figure, raters=len(raters)))
-    return found
+        opinions.append(
+            RaterOpinion(criterion=study.criteria[criterion].id, kind=kind, figure=figure, raters=len(raters))
+        )
+    return opinions
 
 
 def _mean(values: NDArray[np.float64], *, share: bool) -> Estimate:
@@ -335,32 +341,41 @@ def _mean(values: NDArray[np.float64], *, share: bool) -> Estimate:
 
 
 def measure_picture(
-    picture: Path, prompt: Prompt | None, names: Sequence[str], folder: Path | None, kept: ResultCache
+    picture: Path, prompt: Prompt | None, names: Sequence[str], folder: Path | None, cache: ResultCache
 ) -> tuple[list[PictureMeasurement], list[str]]:
     """Measurements of a picture, and where they stand among those that the study's folder keeps; and notes."""
-    found, unknown = [], []
+    from salon.judge.scorers import rules  # it reads pictures: only for those who measure
+
+    measurements, unknown = [], []
     for name in names:
-        scorer = measurement_scorer(name, kept)
+        scorer = rules.measurement_scorer(name, cache)
         (result,) = scorer.results([Item(id="picture", image=str(picture))], [prompt])
         kept_there = None if folder is None else _study_values(folder, name, str(scorer.signature))
-        told = MEASUREMENTS[name].tells
+        description = MEASUREMENTS[name].tells
         if not isinstance(result, PictureScore):
-            found.append(PictureMeasurement(name=name, tells=told, value=None, unmeasured=result.reason))
+            measurements.append(PictureMeasurement(name=name, tells=description, value=None, unmeasured=result.reason))
             continue
         if kept_there is None:
             unknown.append(name)
-            found.append(PictureMeasurement(name=name, tells=told, value=result.value))
+            measurements.append(PictureMeasurement(name=name, tells=description, value=result.value))
             continue
         values, missing = kept_there
         below, quartiles = rank_among(result.value, values)
-        found.append(
-            PictureMeasurement(name=name, tells=told, value=result.value, below=below, n=len(values), missing=missing,
-                     quartiles=quartiles)
-        )  # fmt: skip
+        measurements.append(
+            PictureMeasurement(
+                name=name,
+                tells=description,
+                value=result.value,
+                below=below,
+                n=len(values),
+                missing=missing,
+                quartiles=quartiles,
+            )
+        )
     if folder is None or not unknown:
-        return found, []
+        return measurements, []
     how = " ".join(f"-s {name}" for name in unknown)
-    return found, [f"the study has no scores of {', '.join(unknown)} to stand among: salon score STUDY {how}"]
+    return measurements, [f"the study has no scores of {', '.join(unknown)} to stand among: salon score STUDY {how}"]
 
 
 def _study_values(folder: Path, name: str, signature: str) -> tuple[NDArray[np.float64], int] | None:
@@ -377,33 +392,29 @@ def _study_values(folder: Path, name: str, signature: str) -> tuple[NDArray[np.f
     return (values, column.null_count) if len(values) else None
 
 
-# --------------------------------------------------------------------------------------------------
-# What becomes of a total when a place of the picture is covered: a map of where the scorers look.
-#
-# One place of a grid after the other is painted over with the picture's mean color, and the scorers look again. A
-# covered
-# picture is unlike those that the scorers learned from, so the map is a hint and no proof.
-# --------------------------------------------------------------------------------------------------
+# -- occlusion ---------------------------------------------------------------------------------------------------------
 
 
 def occlude(
-    picture: Path, prompt: Prompt | None, scorers: Sequence[Scorer], made: Blend, total: float, grid: int
+    picture: Path, prompt: Prompt | None, scorers: Sequence[Scorer], blend: Blend, total: float, grid: int
 ) -> Occlusion:
     """The total less that of the picture with each of grid x grid places covered; None where that has no total."""
     image = read_picture(picture).image
     values = np.full((grid * grid, len(scorers)), np.nan)
     with tempfile.TemporaryDirectory(prefix="salon-") as folder:
-        asked = [
+        items = [
             (Item(id=str(n), image=str(path)), prompt)
             for n, path in enumerate(_cover_places(image, grid, Path(folder)))
         ]
-        for d, (scorer, term) in enumerate(zip(scorers, made.terms, strict=True)):
+        for d, (scorer, term) in enumerate(zip(scorers, blend.terms, strict=True)):
             if term.share > 0:
-                found = score_items(scorer, asked)
-                values[:, d] = [one.value if isinstance(one, PictureScore) else math.nan for one in found]
-    drops = total - made.totals(values)
+                results = score_items(scorer, items)
+                values[:, d] = [entry.value if isinstance(entry, PictureScore) else math.nan for entry in results]
+    drops = total - blend.totals(values)
     rows = drops.reshape(grid, grid).tolist()
-    return Occlusion(grid=grid, drops=tuple(tuple(one if math.isfinite(one) else None for one in row) for row in rows))
+    return Occlusion(
+        grid=grid, drops=tuple(tuple(entry if math.isfinite(entry) else None for entry in row) for row in rows)
+    )
 
 
 def _cover_places(image: Image.Image, grid: int, folder: Path) -> Iterator[Path]:
@@ -414,26 +425,22 @@ def _cover_places(image: Image.Image, grid: int, folder: Path) -> Iterator[Path]
         for column in range(grid):
             box = (width * column // grid, height * row // grid,
                    width * (column + 1) // grid, height * (row + 1) // grid)  # fmt: skip
-            one = image.copy()
+            covered = image.copy()
             if box[2] > box[0] and box[3] > box[1]:
-                one.paste(paint, box)
+                covered.paste(paint, box)
             path = folder / f"{row}-{column}.png"
-            one.save(path, compress_level=1)
+            covered.save(path, compress_level=1)
             yield path
 
 
-# --------------------------------------------------------------------------------------------------
-# What a scoring service knows beside its scores: judged pictures near those it is asked about, and measurements.
-#
-# The study is looked at once, before it serves.
-# --------------------------------------------------------------------------------------------------
+# -- for a scoring service ---------------------------------------------------------------------------------------------
 
 
 class Neighborhood:
     """The judged pictures of a study as the vectors of one model."""
 
-    def __init__(self, judged: JudgedStudy, model: str, vectors: Mapping[str, Vectors]) -> None:
-        self.judged, self.model, self.vectors = judged, model, vectors
+    def __init__(self, judged_study: JudgedStudy, model: str, vectors: Mapping[str, Vectors]) -> None:
+        self.judged, self.model, self.vectors = judged_study, model, vectors
 
     def nearest(self, looked: ModelAnswer, sha: str, k: int) -> tuple[tuple[Neighbor, ...], str]:
         """The k nearest, or none and why: another model may be serving by now."""
@@ -441,27 +448,24 @@ class Neighborhood:
         if own is None:
             return (), f"neighbours are known by the vectors of {self.model}, which does not serve now"
         apart = distances(own, self.vectors)
-        found = nearest(apart, k, copies=[other == sha for other in self.judged.hashes])
-        return tuple(self._neighbour(number, float(apart[number])) for number in found), ""
+        places = nearest(apart, k, copies=[item_hash == sha for item_hash in self.judged.hashes])
+        return tuple(self._neighbor(number, float(apart[number])) for number in places), ""
 
-    def _neighbour(self, number: int, apart: float) -> Neighbor:
+    def _neighbor(self, number: int, apart: float) -> Neighbor:
         item = self.judged.items[number]
-        said = rater_opinions(self.judged.study, self.judged.numbers[number])
-        return Neighbor(item=item.id, image=item.image, prompt=item.prompt, distance=apart, said=said)
+        opinions = rater_opinions(self.judged.study, self.judged.numbers[number])
+        return Neighbor(item=item.id, image=item.image, prompt=item.prompt, distance=apart, said=opinions)
 
 
 def open_neighborhood(study: Path, model: Path, *, device: str | None = None) -> Neighborhood:
     """The neighbourhood of a study's judged pictures under the model in a folder; BadValue unless it is of heads."""
-    heads = importlib.import_module("salon.models.preference_model").HeadsModel  # torch only for those who need it
-    loaded, _ = importlib.import_module("salon.judge.trained_model").opened(model, device)
-    if not isinstance(loaded, heads):
-        raise BadValue("a model of heads is needed for neighbours", found=f"{loaded.card.name}, a reward model")
-    judged = open_judged_study(open_study(study), study)
-    if not judged.items:
+    judged_study = open_judged_study(open_study(study), study)
+    if not judged_study.items:
         raise BadValue("a study with judged pictures is needed", found="none", where=str(study))
-    parts = [part.name for part in loaded.network.shape.parts]
-    paths = [judged.path(item) for item in judged.items]
-    return Neighborhood(judged, loaded.card.name, encode_pictures(loaded.encoder, paths, parts=parts))
+    name, vectors = _picture_vectors(model, device, [judged_study.path(item) for item in judged_study.items])
+    if vectors is None:
+        raise BadValue("a model of heads is needed for neighbours", found=f"{name}, a reward model")
+    return Neighborhood(judged_study, name, vectors)
 
 
 class MeasuringWorker:
@@ -472,9 +476,9 @@ class MeasuringWorker:
         self.thread = ThreadPoolExecutor(1, thread_name_prefix="salon-measure")
         self._kept = RecentValues()  # what strangers send is not kept on the disk
 
-    def measured(self, asked: SentPicture) -> tuple[list[PictureMeasurement], list[str]]:
+    def measured(self, picture: SentPicture) -> tuple[list[PictureMeasurement], list[str]]:
         """All measurements of a picture, where they stand in the study, and notes; call it on `thread`."""
         with tempfile.TemporaryDirectory(prefix="salon-") as folder:
             path = Path(folder) / "picture"
-            path.write_bytes(asked.data)
-            return measure_picture(path, asked.prompt, list(MEASUREMENTS), self.study, self._kept)
+            path.write_bytes(picture.data)
+            return measure_picture(path, picture.prompt, list(MEASUREMENTS), self.study, self._kept)

@@ -8,116 +8,125 @@ from pathlib import Path
 from markupsafe import Markup
 
 from salon.report import (
+    MISSING,
+    SIMULATED,
     Badge,
     Block,
     Card,
     Cell,
     Chart,
     Column,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    brief,
     charts,
+    element,
     estimate_value,
     located,
+    one_way,
+    rect,
+    score_text,
+    sentence,
 )
-from salon.report.filmstrip import FilmFrame, Filmstrip
-from salon.report.numbers import MISSING
-from salon.report.svg import element, rect
-from salon.report.words import SIMULATED, brief, fixed, one_way, score_text, sentence
-from salon.select.explain import (
+from salon.report.words import fixed
+from salon.select.explanation import (
     Contribution,
     Explanation,
     Neighbor,
     Occlusion,
     PictureExplanation,
     PictureMeasurement,
-    RaterOpinion,
     ScoreDifference,
 )
-from salon.store.pictures import picture_url
+from salon.store import picture_url
 
 _WIDTH = 420
 
 
-def explain_page(found: Explanation, pictures: Sequence[Path], folder: Path | None = None) -> Page:
+def explain_page(explanation: Explanation, pictures: Sequence[Path], folder: Path | None = None) -> Page:
     """The page; `pictures` are those explained, `folder` is the study's, whose pictures are the neighbours."""
-    here = located(found)
-    pair = len(found.pictures) == 2
+    here = located(explanation)
+    pair = len(explanation.pictures) == 2
+    names = ("first", "second") if len(pictures) == 2 else ("the picture",)
+    frames = [
+        FilmFrame(
+            title=name,
+            picture=_picture(path),
+            alt=picture.picture,
+            missing="the picture cannot be read",
+            note=brief(picture.picture, 60),
+            numbers=[("total", score_text(picture.total))] if picture.total is not None else [],
+        )
+        for name, path, picture in zip(names, pictures, here.pictures)
+    ]
     sections = [
-        _pictures_section(here, pictures),
+        Section("What was scored", [Filmstrip(frames)]),
         *([_difference_section(here.difference, here.scale)] if here.difference is not None else []),
-        *(_contributions_section(one, here.scale, pair) for one in here.pictures),
+        *(_contributions_section(picture, here.scale, pair) for picture in here.pictures),
         *(
-            _occlusion_section(one, path, pair)
-            for one, path in zip(here.pictures, pictures)
-            if one.occlusion is not None
+            _occlusion_section(picture, picture.occlusion, path, pair)
+            for picture, path in zip(here.pictures, pictures)
+            if picture.occlusion is not None
         ),
-        *(_neighbors_section(one, folder, pair) for one in here.pictures if one.neighbours),
-        *(_measurements_section(one, pair) for one in here.pictures if one.measurements),
+        *(_neighbors_section(picture, folder, pair) for picture in here.pictures if picture.neighbours),
+        *(_measurements_section(picture, pair) for picture in here.pictures if picture.measurements),
     ]
     return Page(
         title="Why one stands above the other" if pair else "Why this score",
-        tab=" and ".join(brief(one.picture, 30) for one in found.pictures) + " explained",
+        tab=" and ".join(brief(picture.picture, 30) for picture in explanation.pictures) + " explained",
         subtitle=Markup("{}, by {}.").format(
-            " and ".join(brief(one.picture, 40) for one in found.pictures), brief(found.model, 120)
+            " and ".join(brief(picture.picture, 40) for picture in explanation.pictures), brief(explanation.model, 120)
         ),
         kicker="Salon select explain",
         cards=_cards(here),
         sections=sections,
-        notes=[found.caution, *map(sentence, found.notes)],
-        signature=one_way(str(found.signature)),
-        banner=SIMULATED if found.simulated else "",
+        notes=[explanation.caution, *map(sentence, explanation.notes)],
+        signature=one_way(str(explanation.signature)),
+        banner=SIMULATED if explanation.simulated else "",
     )
 
 
-def _cards(found: Explanation) -> list[Card]:
+def _cards(explanation: Explanation) -> list[Card]:
     cards = []
-    for place, one in enumerate(found.pictures):
-        label = "Total" if len(found.pictures) == 1 else f"Total of the {('first', 'second')[place]}"
-        words = "no value under a criterion that counts" if one.total is None else brief(found.scale, 60)
-        shown = score_text(one.total, one.sd)
-        cards.append(Card(label, shown if one.total is not None else Markup("—"), words))
-    if found.difference is not None and found.difference.total is not None:
-        cards.append(Card("Difference", score_text(found.difference.total), "first less second"))
+    for place, picture in enumerate(explanation.pictures):
+        label = "Total" if len(explanation.pictures) == 1 else f"Total of the {('first', 'second')[place]}"
+        words = "no value under a criterion that counts" if picture.total is None else brief(explanation.scale, 60)
+        total = score_text(picture.total, picture.sd)
+        cards.append(Card(label, total if picture.total is not None else Markup("—"), words))
+    if explanation.difference is not None and explanation.difference.total is not None:
+        cards.append(Card("Difference", score_text(explanation.difference.total), "first less second"))
     return cards
-
-
-def _pictures_section(found: Explanation, pictures: Sequence[Path]) -> Section:
-    names = ("first", "second") if len(pictures) == 2 else ("the picture",)
-    frames = [
-        FilmFrame(title=name, picture=_picture(path), alt=one.picture, missing="the picture cannot be read",
-              note=brief(one.picture, 60), numbers=[("total", score_text(one.total))] if one.total is not None else [])
-        for name, path, one in zip(names, pictures, found.pictures)
-    ]  # fmt: skip
-    return Section("What was scored", [Filmstrip(frames)])
 
 
 # -- what is exact -----------------------------------------------------------------------------------------------------
 
 
-def _contributions_section(one: PictureExplanation, scale: str, pair: bool) -> Section:
-    title = f"What the total of {brief(one.picture, 40)} is made of" if pair else "What the total is made of"
-    counted = [part for part in one.contributions if part.share > 0]
+def _contributions_section(picture: PictureExplanation, scale: str, pair: bool) -> Section:
+    title = f"What the total of {brief(picture.picture, 40)} is made of" if pair else "What the total is made of"
+    weighted = [part for part in picture.contributions if part.share > 0]
     blocks: list[Block] = []
-    drawn = [part for part in counted if part.adds is not None]
-    if drawn:
-        dots = [(_short(part.criterion), part.adds, *_reach(part), "") for part in drawn]
+    drawable = [part for part in weighted if part.adds is not None]
+    if drawable:
+        dots = [(_short(part.criterion), part.adds, *_reach(part), "") for part in drawable]
         caption = (
-            "What each criterion adds to the total. Lines: 1.96 of the scorer's own standard deviations, where it \
-states one."
+            "What each criterion adds to the total. "
+            "Lines: 1.96 of the scorer's own standard deviations, where it states one."
         )
         blocks.append(Chart(charts.dot_intervals(dots, 0.0, title="Contributions", x_label=brief(scale, 60),
                                                   null_label="adds nothing"), caption))  # fmt: skip
-    total = {column.path: None for column in _COLUMNS} | {"criterion": "total", "better": "", "adds": one.total}
-    rows = [*(_row(part) for part in one.contributions), total]
-    blocks.append(
-        Table(
-            _columns(one.contributions), rows, caption=f"Parts of the total of {brief(one.picture, 40)}", sortable=False
-        )
-    )
-    lacking = [part for part in counted if part.adds is None]
+    total = {column.path: None for column in _COLUMNS} | {"criterion": "total", "better": "", "adds": picture.total}
+    better = {True: "higher", False: "lower"}
+    rows = [*({**dict(part), "better": better[part.higher_is_better]} for part in picture.contributions), total]
+    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
+    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
+    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
+    columns = [column for column in _COLUMNS if column.path not in bare]
+    blocks.append(Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False))
+    lacking = [part for part in weighted if part.adds is None]
     blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
     return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
                    "the total exactly.")  # fmt: skip
@@ -130,19 +139,6 @@ _COLUMNS = [
 ]  # fmt: skip
 
 
-def _columns(parts: Sequence[Contribution]) -> list[Column]:
-    """Without those that say nothing here: no scorer states an sd, or values are taken as they stand."""
-    bare = {"sigma"} if all(part.sigma is None for part in parts) else set()
-    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in parts) else set()
-    return [column for column in _COLUMNS if column.path not in bare]
-
-
-def _row(part: Contribution) -> dict[str, object]:
-    return {"criterion": part.criterion, "value": part.value, "sigma": part.sigma, "share": part.share,
-            "better": "higher" if part.higher_is_better else "lower", "center": part.center, "unit": part.unit,
-            "adds": part.adds}  # fmt: skip
-
-
 def _reach(part: Contribution) -> tuple[float | None, float | None]:
     if part.sigma is None or part.adds is None:
         return None, None
@@ -150,43 +146,50 @@ def _reach(part: Contribution) -> tuple[float | None, float | None]:
     return part.adds - half, part.adds + half
 
 
-def _difference_section(found: ScoreDifference, scale: str) -> Section:
-    blocks: list[Block] = [Note(sentence(found.told), tone="clear" if found.total is not None else "open")]
-    if found.adds:
-        rows = [(_short(id), adds, None, None, "") for id, adds in found.adds.items()]
+def _difference_section(difference: ScoreDifference, scale: str) -> Section:
+    blocks: list[Block] = [Note(sentence(difference.told), tone="clear" if difference.total is not None else "open")]
+    if difference.adds:
+        rows = [(_short(id), adds, None, None, "") for id, adds in difference.adds.items()]
         caption = "Above 0 speaks for the first, below 0 for the second. The parts sum to the difference."
         blocks.append(Chart(charts.dot_intervals(rows, 0.0, title="What speaks for which", x_label=brief(scale, 60),
                                                   null_label="even"), caption))  # fmt: skip
     return Section("Why one stands above the other", blocks)
 
 
-def _occlusion_section(one: PictureExplanation, path: Path, pair: bool) -> Section:
-    title = f"Where {brief(one.picture, 40)} is looked at" if pair else "Where it is looked at"
-    found = one.occlusion
-    most = None if found is None else found.largest
+def _occlusion_section(picture: PictureExplanation, occlusion: Occlusion, path: Path, pair: bool) -> Section:
+    title = f"Where {brief(picture.picture, 40)} is looked at" if pair else "Where it is looked at"
     words = "Covering no place lowers the total."
-    if most is not None:
-        row, column, drop = most
+    if occlusion.largest is not None:
+        row, column, drop = occlusion.largest
         words = f"Most is lost at row {row}, column {column} from the upper left: {drop:.3g}."
-    blocks = [Chart(_map(found, path), words)] if found is not None else []
-    return Section(title, blocks, "One place after the other is painted over with the picture's mean color. Blue: the "
-                   "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
-                   "hint, no proof.")  # fmt: skip
+    return Section(
+        title,
+        [Chart(_map(occlusion, path), words)],
+        "One place after the other is painted over with the picture's mean color. Blue: the "
+        "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
+        "hint, no proof.",
+    )
 
 
-def _map(found: Occlusion, path: Path) -> Markup:
+def _map(occlusion: Occlusion, path: Path) -> Markup:
     """The picture under a grid whose places are the stronger colored the more covering them changes the total."""
-    known = [abs(drop) for row in found.drops for drop in row if drop is not None]
-    largest = max(known, default=0.0) or 1.0
+    sizes = [abs(drop) for row in occlusion.drops for drop in row if drop is not None]
+    largest = max(sizes, default=0.0) or 1.0
     places = [
         rect(c, r, 1, 1, "", tip=f"row {r + 1}, column {c + 1}: {drop:.3g}",
              fill=f"var(--cohort-{1 if drop > 0 else 2})", fill_opacity=round(0.75 * abs(drop) / largest, 3),
              stroke="var(--paper)", stroke_width=0.02)
-        for r, row in enumerate(found.drops) for c, drop in enumerate(row) if drop is not None
+        for r, row in enumerate(occlusion.drops) for c, drop in enumerate(row) if drop is not None
     ]  # fmt: skip
-    over = element("svg", *places, viewBox=f"0 0 {found.grid} {found.grid}", preserveAspectRatio="none", role="img",
-                   aria_label="what the total loses by place",
-                   class_="over")  # fmt: skip
+    over = element(
+        "svg",
+        *places,
+        viewBox=f"0 0 {occlusion.grid} {occlusion.grid}",
+        preserveAspectRatio="none",
+        role="img",
+        aria_label="what the total loses by place",
+        class_="over",
+    )
     under = Markup('<img src="{}" alt="">').format(_picture(path))
     return element("div", under, over, class_="covered")
 
@@ -194,9 +197,9 @@ def _map(found: Occlusion, path: Path) -> Markup:
 # -- what is near ------------------------------------------------------------------------------------------------------
 
 
-def _neighbors_section(one: PictureExplanation, folder: Path | None, pair: bool) -> Section:
-    title = f"Judged pictures near {brief(one.picture, 40)}" if pair else "Judged pictures near it"
-    frames = [_neighbour(other, folder) for other in one.neighbours]
+def _neighbors_section(picture: PictureExplanation, folder: Path | None, pair: bool) -> Section:
+    title = f"Judged pictures near {brief(picture.picture, 40)}" if pair else "Judged pictures near it"
+    frames = [_neighbor(neighbor, folder) for neighbor in picture.neighbours]
     return Section(
         title, [Filmstrip(frames)],
         "Nearest by the model's own vectors, nearest first; copies of the picture are left out. What raters said is "
@@ -205,21 +208,23 @@ def _neighbors_section(one: PictureExplanation, folder: Path | None, pair: bool)
     )  # fmt: skip
 
 
-def _neighbour(other: Neighbor, folder: Path | None) -> FilmFrame:
-    said = [(f"{_short(one.criterion)}, {_KINDS[one.kind]} {one.raters}", _figure(one)) for one in other.said]
-    model = [] if other.total is None else [("total by the model", score_text(other.total))]
+def _neighbor(neighbor: Neighbor, folder: Path | None) -> FilmFrame:
+    numbers = [
+        (
+            f"{_short(opinion.criterion)}, {_KINDS[opinion.kind]} {opinion.raters}",
+            element("span", estimate_value(opinion.figure, None, 2), class_="whole"),
+        )
+        for opinion in neighbor.said
+    ]
+    model = [] if neighbor.total is None else [("total by the model", score_text(neighbor.total))]
     return FilmFrame(
-        title=brief(other.item, 36),
-        picture=_picture(folder / other.image) if folder is not None and other.image else "",
-        alt=f"judged picture {other.item}",
-        numbers=[("distance", fixed(other.distance, 3)), *said, *model],
-        badge=Badge("same prompt", "clear") if other.same_prompt else None,
-        note="" if other.said else "nobody said anything of it",
+        title=brief(neighbor.item, 36),
+        picture=_picture(folder / neighbor.image) if folder is not None and neighbor.image else "",
+        alt=f"judged picture {neighbor.item}",
+        numbers=[("distance", fixed(neighbor.distance, 3)), *numbers, *model],
+        badge=Badge("same prompt", "clear") if neighbor.same_prompt else None,
+        note="" if neighbor.said else "nobody said anything of it",
     )
-
-
-def _figure(one: RaterOpinion) -> Markup:
-    return element("span", estimate_value(one.figure, None, 2), class_="whole")
 
 
 _KINDS = {"won": "won by", "rated": "rated by"}
@@ -228,10 +233,10 @@ _KINDS = {"won": "won by", "rated": "rated by"}
 # -- measurements ------------------------------------------------------------------------------------------------------
 
 
-def _measurements_section(one: PictureExplanation, pair: bool) -> Section:
-    title = f"Measured by rule: {brief(one.picture, 40)}" if pair else "Measured by rule"
+def _measurements_section(picture: PictureExplanation, pair: bool) -> Section:
+    title = f"Measured by rule: {brief(picture.picture, 40)}" if pair else "Measured by rule"
     blocks: list[Block] = []
-    standing = [part for part in one.measurements if part.below is not None]
+    standing = [part for part in picture.measurements if part.below is not None]
     if standing:
         dots = [(part.name, part.below, None, None, "") for part in standing]
         chart = charts.dot_intervals(
@@ -243,16 +248,16 @@ def _measurements_section(one: PictureExplanation, pair: bool) -> Section:
     if standing:
         columns += [Column("below", "Study below", "percent"), Column("quartiles", "Study's quartiles"),
                     Column("n", "Study's items", "count")]  # fmt: skip
-    rows = [_measure(part) for part in one.measurements]
-    blocks.append(Table(columns, rows, caption=f"Measurements of {brief(one.picture, 40)}", sortable=False))
+    rows = [_measure(part) for part in picture.measurements]
+    blocks.append(Table(columns, rows, caption=f"Measurements of {brief(picture.picture, 40)}", sortable=False))
     return Section(title, blocks, "The model never saw these numbers. They describe the picture; they are no causes of "
                    "its score.")  # fmt: skip
 
 
 def _measure(part: PictureMeasurement) -> dict[str, object]:
-    told = part.tells if part.value is not None else f"{part.tells} No value: {part.unmeasured}."
-    quartiles = MISSING if part.quartiles is None else " · ".join(f"{one:.3g}" for one in part.quartiles)
-    return {"name": Cell(part.name, under=told), "value": part.value, "below": part.below, "quartiles": quartiles,
+    text = part.tells if part.value is not None else f"{part.tells} No value: {part.unmeasured}."
+    quartiles = MISSING if part.quartiles is None else " · ".join(f"{quartile:.3g}" for quartile in part.quartiles)
+    return {"name": Cell(part.name, under=text), "value": part.value, "below": part.below, "quartiles": quartiles,
             "n": part.n or None}  # fmt: skip
 
 

@@ -20,10 +20,9 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
-from salon.select.weights import ScorerColumn, Sealed, read_sealed
-from salon.stats.recall_bound import RecallThreshold, positives_needed, recall_threshold
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.select.weights import ScorerColumn, SealedRecord, read_sealed
+from salon.stats import Estimate, RecallThreshold, positives_needed, recall_threshold
+from salon.study import Noun, Signature
 
 GATE_FORMAT: Final = "salon.gate/1"
 OTHER_RECALLS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
@@ -67,7 +66,7 @@ class GateRow(Noun):
     needed: int | None = Field(None, description="Positives that this promise needs, where there are too few.")
 
 
-class Gate(Sealed):
+class Gate(SealedRecord):
     """A threshold with its promise."""
 
     format: Literal["salon.gate/1"] = GATE_FORMAT
@@ -103,9 +102,9 @@ class Gate(Sealed):
         return tuple(self._gated(item, value) for item, value in zip(items, values))
 
     def _gated(self, item: str, value: float | None) -> GateDecision:
-        known = value is not None and math.isfinite(value)
-        why = "no score" if not known else f"{value:.4g} is {self._side(float(value or 0))} {self.threshold:.4g}"
-        return GateDecision(item=item, held=self.held(value), value=value if known else None, why=why)
+        is_scored = value is not None and math.isfinite(value)
+        why = "no score" if not is_scored else f"{value:.4g} is {self._side(float(value or 0))} {self.threshold:.4g}"
+        return GateDecision(item=item, held=self.held(value), value=value if is_scored else None, why=why)
 
     def _side(self, value: float) -> str:
         return "at" if value == self.threshold else "above" if value > self.threshold else "below"
@@ -138,19 +137,32 @@ def make_gate(
     """The gate that held-out `values` (NaN: no score) with their labels allow; TooFew where they promise nothing."""
     score, y = np.array(values, dtype=np.float64), np.asarray(positive, dtype=bool)
     danger = np.where(np.isfinite(score), -score if column.higher_is_better else score, np.inf)
-    held = _holding(danger, y, settings.recall, settings, units)
-    if not math.isfinite(held.threshold):
-        found = f"{int(np.isinf(danger[y]).sum())} of {int(y.sum())} have none"
-        raise NotIdentified("flagged items with scores are needed", found=found, where=scorer)
+    holding = _holding(danger, y, settings.recall, settings, units)
+    if not math.isfinite(holding.threshold):
+        counts = f"{int(np.isinf(danger[y]).sum())} of {int(y.sum())} have none"
+        raise NotIdentified("flagged items with scores are needed", found=counts, where=scorer)
     sign = -1 if column.higher_is_better else 1
     recalls = sorted({*OTHER_RECALLS, settings.recall})
+    what = "of the flagged items are found"
+    if settings.unit == "prompt":
+        what = "of the prompts with flagged items have all of these found"
+    sure = "On average" if settings.sure is None else f"With confidence {settings.confidence:g}"
+    n = holding.recall.n
+    promise_text = (
+        f"{sure}, at least {settings.recall:g} {what}, for new items drawn as these were "
+        f"(exact, from {n:,} flagged {settings.unit}s)."
+    )
+    fields = {name: value for name, value in settings if name != "seed"}
+    gate_signature = Signature(
+        method="select-gate", data=data, settings={**fields, "scorer": scorer}, seed=settings.seed
+    )
     return Gate(
         criterion=criterion, scorer=scorer, column=column, holds="below" if column.higher_is_better else "above",
-        threshold=sign * held.threshold, promise=_promise(settings, held), settings=settings,
-        row=_row(held, settings.recall, sign, settings),
+        threshold=sign * holding.threshold, promise=promise_text, settings=settings,
+        row=_row(holding, settings.recall, sign, settings),
         table=tuple(_table_row(danger, y, recall, sign, settings, units) for recall in recalls),
         positives=int(y.sum()), negatives=int((~y).sum()), unscored=int(np.isinf(danger).sum()), study=study,
-        simulated=simulated, left_out=left_out or {}, notes=tuple(notes), signature=_signature(settings, scorer, data),
+        simulated=simulated, left_out=left_out or {}, notes=tuple(notes), signature=gate_signature,
     )  # fmt: skip
 
 
@@ -172,42 +184,25 @@ def _table_row(
     units: ArrayLike | None,
 ) -> GateRow:
     try:
-        held = _holding(danger, y, recall, settings, units)
+        holding = _holding(danger, y, recall, settings, units)
     except TooFew:
         return GateRow(recall=recall, threshold=None, needed=positives_needed(recall, settings.sure))
     except StatsError:  # pragma: no cover - every other fault was found for the recall asked for
         return GateRow(recall=recall, threshold=None)
-    return _row(held, recall, sign, settings)
+    return _row(holding, recall, sign, settings)
 
 
-def _row(held: RecallThreshold, recall: float, sign: int, settings: GateSettings) -> GateRow:
-    whole = held.positives + held.negatives
-    missed = 1000 * (held.positives - held.found) / whole
-    good = 1000 * held.held_negatives / whole
+def _row(holding: RecallThreshold, recall: float, sign: int, settings: GateSettings) -> GateRow:
+    whole = holding.positives + holding.negatives
+    missed = 1000 * (holding.positives - holding.found) / whole
+    good = 1000 * holding.held_negatives / whole
     costs = settings.miss_cost, settings.hold_cost
     cost = None if costs[0] is None or costs[1] is None else costs[0] * missed + costs[1] * good
     return GateRow(
-        recall=recall, threshold=sign * held.threshold if math.isfinite(held.threshold) else None,
-        expected=held.recall, precision=held.precision, held=held.held, missed=missed,
+        recall=recall, threshold=sign * holding.threshold if math.isfinite(holding.threshold) else None,
+        expected=holding.recall, precision=holding.precision, held=holding.held, missed=missed,
         held_good=good, cost=cost,
     )  # fmt: skip
-
-
-def _promise(settings: GateSettings, held: RecallThreshold) -> str:
-    what = "of the flagged items are found"
-    if settings.unit == "prompt":
-        what = "of the prompts with flagged items have all of these found"
-    sure = "On average" if settings.sure is None else f"With confidence {settings.confidence:g}"
-    n = held.recall.n
-    return (
-        f"{sure}, at least {settings.recall:g} {what}, for new items drawn as these were "
-        f"(exact, from {n:,} flagged {settings.unit}s)."
-    )
-
-
-def _signature(settings: GateSettings, scorer: str, data: str) -> Signature:
-    told = {name: value for name, value in settings if name != "seed"}
-    return Signature(method="select-gate", data=data, settings={**told, "scorer": scorer}, seed=settings.seed)
 
 
 # -- files -------------------------------------------------------------------------------------------------------------

@@ -12,25 +12,33 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 from markupsafe import Markup
-from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.leaks import find_leaks, load_guard, picture_keys
-from salon.judge.model_scorers import model_folder
-from salon.judge.picture_scores import open_pictures
-from salon.judge.scoring import ScoreSettings
-from salon.models.cards import read_card
-from salon.report import Badge, Card, Note, Page, Section, located
-from salon.report.filmstrip import FilmFrame, Filmstrip
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.evaluate import find_leaks, load_guard, picture_keys
+from salon.judge import ScoreSettings, model_folder, open_pictures
+from salon.models import read_card
+from salon.report import (
+    Badge,
+    Card,
+    FilmFrame,
+    Filmstrip,
+    Note,
+    Page,
+    Section,
+    brief,
+    count_noun,
+    located,
+    one_way,
+    score_text,
+    sentence,
+)
+from salon.report.words import fixed
 from salon.select.best_of import scores_beside
 from salon.select.gate import Gate, GateDecision, GateSettings, make_gate
-from salon.select.scores import ScoreTable, StepCallback, picture_scores, study_scores
-from salon.store.folder import is_study, local_path, open_study
-from salon.store.pictures import picture_url
-from salon.study import Criterion, Scale, Study
-from salon.study.nouns import Noun
+from salon.select.scores import ScoreTable, StepCallback, no_progress, picture_scores, study_scores
+from salon.store import is_study, local_path, open_study, picture_url
+from salon.study import Criterion, Noun, Scale, Study
 
 GATE_FOLDER = "gate"
 
@@ -66,34 +74,34 @@ def gate_for_study(
     *,
     criterion: str | None = None,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> Gate:
     """The gate that the flags of a study allow for the scorer that `word` names."""
     study, home = open_study(folder), local_path(folder)
     flag = flag_criterion(study, criterion)
     share = flag_shares(study, flag)
     table = study_scores(study, home, [word], scoring, watch)
-    kept, left_out, notes = _held_out(study, home, word, [one for one in table.items if one in share])
-    unlabelled = len(table.items) - len([one for one in table.items if one in share])
+    items, left_out, notes = _held_out(study, home, word, [item_id for item_id in table.items if item_id in share])
+    unlabelled = len(table.items) - len([item_id for item_id in table.items if item_id in share])
     left_out |= {"without a flag answer": unlabelled} if unlabelled else {}
-    if not kept:
+    if not items:
         raise TooFew(
             "held-out items with flags are needed", found="none", where=str(folder), remedy=_left_out_words(left_out)
         )
-    values, _ = table.rows(kept)
+    values, _ = table.rows(items)
     prompts = {item.id: item.prompt or item.id for item in study.nouns("items")}
-    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[one] for one in kept))}
-    units = np.array([number[prompts[one]] for one in kept]) if settings.unit == "prompt" else None
-    positive = np.array([share[one] >= settings.share for one in kept])
+    number = {name: n for n, name in enumerate(dict.fromkeys(prompts[item_id] for item_id in items))}
+    units = np.array([number[prompts[item_id]] for item_id in items]) if settings.unit == "prompt" else None
+    positive = np.array([share[item_id] >= settings.share for item_id in items])
     try:
         return make_gate(
             flag.id, word, table.columns[0], values[:, 0], positive, settings, study=study.name, data=table.data,
             units=units, simulated=study.simulated, left_out=left_out, notes=notes,
         )  # fmt: skip
     except TooFew as error:
-        found = f"{error.found} among {len(kept):,} held-out items"
+        counts = f"{error.found} among {len(items):,} held-out items"
         remedy = f"{error.remedy}{_left_out_words(left_out)}"
-        raise TooFew(error.needed, found=found, where=f"{folder}, {flag.id}", remedy=remedy) from None
+        raise TooFew(error.needed, found=counts, where=f"{folder}, {flag.id}", remedy=remedy) from None
 
 
 def _left_out_words(left_out: dict[str, int]) -> str:
@@ -103,14 +111,14 @@ def _left_out_words(left_out: dict[str, int]) -> str:
 def flag_criterion(study: Study, id: str | None) -> Criterion:
     """The criterion whose ratings are flags: the one named, or the only one."""
     if id is not None:
-        found = study.criterion(id)
-        if found.scale is None:
+        named = study.criterion(id)
+        if named.scale is None:
             raise BadValue("a criterion with a scale is needed", found=repr(id), where=f"study {study.name!r}")
-        return found
-    flags = [one for one in study.criteria if one.scale is not None and not one.scale.higher_is_better]
+        return named
+    flags = [flag for flag in study.criteria if flag.scale is not None and not flag.scale.higher_is_better]
     if len(flags) != 1:
         raise UnknownReference(
-            "the criterion of flags is needed", found=", ".join(one.id for one in flags) or "no criterion of flags",
+            "the criterion of flags is needed", found=", ".join(flag.id for flag in flags) or "no criterion of flags",
             where=f"study {study.name!r}", remedy="name one with --criterion",
         )  # fmt: skip
     return flags[0]
@@ -123,7 +131,7 @@ def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
     """
     view, scale = study.ratings, flag.scale or Scale(low=0, high=1, higher_is_better=False)
     rows = np.flatnonzero((view.criterion == study.criteria.index(flag)) & (view.repeat == 0))
-    people = _people(study)[view.rater[rows]]
+    people = np.array([rater.kind != "model" for rater in study.nouns("raters")], bool)[view.rater[rows]]
     rows = rows[people] if people.any() else rows
     if not len(rows):
         raise TooFew(
@@ -137,13 +145,6 @@ def flag_shares(study: Study, flag: Criterion) -> dict[str, float]:
     return dict(zip(names, share.tolist()))
 
 
-def _people(study: Study) -> NDArray[np.bool_]:
-    table = study.table("raters")
-    if "kind" not in table.column_names:
-        return np.ones(table.num_rows, bool)
-    return np.array([kind != "model" for kind in table.column("kind").cast(pa.string()).to_pylist()], bool)
-
-
 def _held_out(
     study: Study, home: Path, word: str, items: Sequence[str]
 ) -> tuple[list[str], dict[str, int], tuple[str, ...]]:
@@ -155,14 +156,14 @@ def _held_out(
     if not card.guard:
         return list(items), {}, ("the model keeps no record of what it was trained on: see that these items are new",)
     guard = load_guard(folder, card.guard)
-    known = {item.id: item for item in study.nouns("items")}
+    by_id = {item.id: item for item in study.nouns("items")}
     texts = {prompt.id: prompt.view() for prompt in study.nouns("prompts")}
-    paths = {one: home / str(known[one].image) for one in items if known[one].image}
+    paths = {item_id: home / str(by_id[item_id].image) for item_id in items if by_id[item_id].image}
     keys = dict(zip(paths, picture_keys(list(paths.values()))))
-    leaks = find_leaks(guard, keys, {one: texts.get(known[one].prompt or "", "") for one in items})
-    seen = {*leaks.pictures, *leaks.near, *leaks.texts}
-    left = {"that the model was trained on": len(seen)} if seen else {}
-    return [one for one in items if one not in seen], left, ()
+    leaks = find_leaks(guard, keys, {item_id: texts.get(by_id[item_id].prompt or "", "") for item_id in items})
+    leaked = {*leaks.pictures, *leaks.near, *leaks.texts}
+    left = {"that the model was trained on": len(leaked)} if leaked else {}
+    return [item_id for item_id in items if item_id not in leaked], left, ()
 
 
 # -- use ---------------------------------------------------------------------------------------------------------------
@@ -175,7 +176,7 @@ def pass_gate(
     prompt: str | None = None,
     scorer: str | None = None,
     scoring: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> GateRun:
     """What a gate holds back of a study or of pictures; `scorer` names its scorer where it has moved since."""
     word = scorer or gate.scorer
@@ -186,7 +187,7 @@ def pass_gate(
     else:
         source = open_pictures(place, prompt=prompt)
         table = picture_scores(source, scores_beside(place, None), [word], scoring, watch)
-        images = {one.item: str(one.image.resolve()) for one in source if isinstance(one.image, Path)}
+        images = {picture.item: str(picture.image.resolve()) for picture in source if isinstance(picture.image, Path)}
     return apply_gate(gate, table, str(place)).model_copy(update={"images": images})
 
 
@@ -214,9 +215,7 @@ def page_beside(place: Path) -> Path:
     return folder / "index.html"
 
 
-# --------------------------------------------------------------------------------------------------
-# The page of a gate that was used: what it promises, what it held back and why, and what nearly was.
-# --------------------------------------------------------------------------------------------------
+# -- the page ----------------------------------------------------------------------------------------------------------
 
 HELD_SHOWN, PASSED_SHOWN = 24, 8
 """Items that are shown of those held back, and of those that pass."""
@@ -227,7 +226,14 @@ SIMULATED_GATE = "Made on a simulated study: no person gave the flags behind thi
 def gate_page(run: GateRun, pictures: Path) -> Page:
     """The page; pictures come from the folder `pictures`."""
     here = located(run)
-    held, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
+    held_rows, passed = ([row for row in here.rows if row.held is kind] for kind in (True, False))
+    side = "at or above" if here.holds == "above" else "at or below"
+    cards = [
+        Card("Held back", Markup("{} of {}").format(fixed(here.held, 0), fixed(here.items, 0)), "items"),
+        Card("Threshold", score_text(here.threshold), f"held back: a score {side}"),
+    ]
+    if here.unscored:
+        cards.append(Card("Without a score", fixed(here.unscored, 0), "items, always held", "alert"))
     return Page(
         title="Held back",
         tab=f"Gate on {brief(run.place, 40)}",
@@ -236,10 +242,10 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
         ),
         kicker=f"Salon select gate · {brief(Path(run.place).name, 40)}" + (" · simulated" if run.simulated else ""),
         banner=SIMULATED_GATE if run.simulated else "",
-        cards=_cards(here),
+        cards=cards,
         sections=[
             Section("What is promised", [Note(sentence(run.promise))]),
-            _strip("Held back", "most dangerous", held, run, pictures, HELD_SHOWN),
+            _strip("Held back", "most dangerous", held_rows, run, pictures, HELD_SHOWN),
             _strip("Passed", "nearest to the threshold", passed, run, pictures, PASSED_SHOWN),
         ],
         notes=[sentence(run.missing)],
@@ -247,25 +253,14 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
     )
 
 
-def _cards(run: GateRun) -> list[Card]:
-    side = "at or above" if run.holds == "above" else "at or below"
-    cards = [
-        Card("Held back", Markup("{} of {}").format(fixed(run.held, 0), fixed(run.items, 0)), "items"),
-        Card("Threshold", score_text(run.threshold), f"held back: a score {side}"),
-    ]
-    if run.unscored:
-        cards.append(Card("Without a score", fixed(run.unscored, 0), "items, always held", "alert"))
-    return cards
-
-
 def _strip(title: str, which: str, rows: Sequence[GateDecision], run: GateRun, pictures: Path, most: int) -> Section:
     if not rows:
         return Section(title, [Note("None.")])
     danger = 1 if run.holds == "above" else -1
     ordered = sorted(rows, key=lambda row: (row.value is not None, -danger * (row.value or 0.0)))
-    shown = ordered[:most]
-    told = f"Of {len(rows)}, the {len(shown)} {which}." if len(rows) > len(shown) else ""
-    return Section(title, [Filmstrip([_frame(row, run, pictures) for row in shown], size="small")], told)
+    first_rows = ordered[:most]
+    text = f"Of {len(rows)}, the {len(first_rows)} {which}." if len(rows) > len(first_rows) else ""
+    return Section(title, [Filmstrip([_frame(row, run, pictures) for row in first_rows], size="small")], text)
 
 
 def _frame(row: GateDecision, run: GateRun, pictures: Path) -> FilmFrame:

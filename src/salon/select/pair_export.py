@@ -1,7 +1,7 @@
-"""Preference pairs of a study, written for DPO.
+"""Preference pairs of a study, written for DPO: from people's votes, from fused scores, or from a scorer.
 
-Composes `fuse` (the check of splits), `judge` (the words a judge is asked with), `store` (near copies) and `select`
-(which pairs stay, and their files). Where pairs come from: `pair_sources`.
+Items are paired within a prompt (or what else the study compares within), each prompt in one split (`fuse.splits`).
+The question of a pair is worded as `salon judge` words it.
 """
 
 from __future__ import annotations
@@ -19,13 +19,22 @@ import pyarrow as pa
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew, UnknownReference
-from salon.evaluate.judges import people_only
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.splits import check_splits, item_prompts, prompt_texts, split_items
-from salon.judge.messages import Messages, Templates
-from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, wordings
-from salon.judge.scoring import SCORES_FOLDER, list_scores, read_score_run, read_scores, scores_file
-from salon.judge.vlm import Sight
+from salon.evaluate import people_only
+from salon.fuse import LabelSettings, check_splits, item_prompts, make_labels, prompt_texts, split_items
+from salon.judge import (
+    SCORES_FOLDER,
+    JudgeQuestion,
+    JudgeSettings,
+    Messages,
+    Sight,
+    Templates,
+    choose_paraphrase,
+    list_scores,
+    read_score_run,
+    read_scores,
+    scores_file,
+    wordings,
+)
 from salon.select.pairs import (
     DIFFUSERS,
     NO_PICTURE,
@@ -39,14 +48,8 @@ from salon.select.pairs import (
     trl_rows,
     write_rows,
 )
-from salon.store.atomic_files import whole_folder, write_json
-from salon.store.near_pictures import PictureKey, near_groups, picture_key
-from salon.store.pictures import read_picture
-from salon.store.plain_files import read_plain
-from salon.study import Signature, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, normalize_text
-from salon.study.votes import SPLITS
+from salon.store import PictureKey, near_groups, picture_key, read_picture, read_plain, whole_folder, write_json
+from salon.study import SPLITS, Noun, ScorerCard, Signature, Study, normalize_text
 
 PairFormat = Literal["diffusers", "trl"]
 PAIR_FORMATS: tuple[PairFormat, ...] = ("diffusers", "trl")
@@ -101,28 +104,28 @@ def write_pairs(
     source: str,
     kinds: Sequence[PairFormat] = PAIR_FORMATS,
     overwrite: bool = False,
-    told: Callable[[str], None] = lambda step: None,
+    on_progress: Callable[[str], None] = lambda step: None,
 ) -> PairReport:
     """Choose among `candidates` and write their files to the folder `out`."""
     settings = settings or PreferencePairSettings()
     _require_empty(out, overwrite)
     items = list(dict.fromkeys(item for row in candidates for item in (row.a, row.b)))
-    told(f"looking at {len(items):,} pictures")
+    on_progress(f"looking at {len(items):,} pictures")
     looks = picture_numbers(study, folder, items, near=settings.near)
-    kept = select_pairs(candidates, looks, settings)
-    _check_apart(kept.pairs, looks)
+    selected = select_pairs(candidates, looks, settings)
+    _check_apart(selected.pairs, looks)
     images = {item.id: str(item.image) for item in study.nouns("items")}
     generators = {item.id: item.generator for item in study.nouns("items")}
     look = lambda item: read_picture(folder / images[item]).plain()[0]  # noqa: E731
-    first = deal_sides(kept.pairs, settings.seed)
-    report = _report(study, source, len(candidates), kept, first, settings)
-    told(f"writing {len(kept.pairs):,} pairs")
+    first = deal_sides(selected.pairs, settings.seed)
+    report = _report(study, source, len(candidates), selected, first, settings)
+    on_progress(f"writing {len(selected.pairs):,} pairs")
     with whole_folder(out) as stage:
         _require_empty(out, overwrite)  # again: another command may have written there meanwhile
         if "diffusers" in kinds:
-            write_rows(stage / "diffusers", diffusers_rows(look, generators), DIFFUSERS, kept.pairs, first)
+            write_rows(stage / "diffusers", diffusers_rows(look, generators), DIFFUSERS, selected.pairs, first)
         if "trl" in kinds:
-            write_rows(stage / "trl", trl_rows(look, _ask_pair(study, folder)), TRL, kept.pairs, first)
+            write_rows(stage / "trl", trl_rows(look, _ask_pair(study, folder)), TRL, selected.pairs, first)
         line = {"signature_line": str(report.signature)}
         write_json(stage / "pairs.json", {**report.model_dump(mode="json"), **line})
     return report
@@ -151,26 +154,35 @@ def _ask_pair(study: Study, folder: Path) -> Callable[[PairCandidate, bool], tup
     """The question of a pair as `salon judge` puts it to a VLM, with the better answer and the worse one."""
     messages = Messages(study, folder, JudgeSettings(), Templates.builtin())
     prompts = {item.id: item.prompt for item in study.nouns("items")}
-    known = {criterion.id: criterion for criterion in study.criteria}
+    criteria = {criterion.id: criterion for criterion in study.criteria}
 
     def talk(pair: PairCandidate, leads: bool) -> tuple[list[dict[str, Any]], str, str]:
-        if pair.criterion not in known:
+        if pair.criterion not in criteria:
             raise UnknownReference(
                 "a criterion of the study is needed to ask about", found=repr(pair.criterion),
                 remedy="--format diffusers, which asks nothing",
             )  # fmt: skip
         a, b = sorted((pair.a, pair.b))
         prompt = prompts[a] if prompts[a] == prompts[b] else None
-        shown = pair.chosen if leads else pair.rejected
-        wording = choose_paraphrase(len(wordings(known[pair.criterion])), prompt, a, b)
+        left_item = pair.chosen if leads else pair.rejected
+        wording = choose_paraphrase(len(wordings(criteria[pair.criterion])), prompt, a, b)
         question = JudgeQuestion(
-            protocol="compare", criteria=(pair.criterion,), prompt=prompt, a=a, b=b, left="a" if shown == a else "b",
+            protocol="compare",
+            criteria=(pair.criterion,),
+            prompt=prompt,
+            a=a,
+            b=b,
+            left="a" if left_item == a else "b",
             paraphrase=wording,
-        )  # fmt: skip
-        asked = messages.conversation(question)
-        system = [{"role": "system", "content": [_part(asked.system)]}] if asked.system else []
+        )
+        conversation = messages.conversation(question)
+        system = [{"role": "system", "content": [_part(conversation.system)]}] if conversation.system else []
         answers = [json.dumps({"verdict": option}) for option in ("AB" if leads else "BA")]
-        return [*system, {"role": "user", "content": [_part(one) for one in asked.parts]}], answers[0], answers[1]
+        return (
+            [*system, {"role": "user", "content": [_part(part) for part in conversation.parts]}],
+            answers[0],
+            answers[1],
+        )
 
     return talk
 
@@ -183,40 +195,33 @@ def _report(
     study: Study,
     source: str,
     candidates: int,
-    kept: SelectedPairs,
+    selected: SelectedPairs,
     first: Sequence[bool],
     settings: PreferencePairSettings,
 ) -> PairReport:
-    splits: Counter[str] = Counter(row.split for row in kept.pairs)
+    splits: Counter[str] = Counter(row.split for row in selected.pairs)
     plain = settings.model_dump(exclude={"seed"}) | {"source": source}
+    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and not splits.get(name)]
+    split_notes = (f"no pairs fell to {' or '.join(empty)}",) if empty else ()
     return PairReport(
         study=study.name,
         simulated=study.simulated,
         source=source,
         candidates=candidates,
-        pairs=len(kept.pairs),
+        pairs=len(selected.pairs),
         splits={name: splits[name] for name in SPLITS},
-        criteria=dict(sorted(Counter(row.criterion for row in kept.pairs).items())),
-        prompts=len({row.group for row in kept.pairs}),
-        dropped=kept.dropped,
+        criteria=dict(sorted(Counter(row.criterion for row in selected.pairs).items())),
+        prompts=len({row.group for row in selected.pairs}),
+        dropped=selected.dropped,
         first=sum(first) / len(first),
-        notes=_notes(splits, settings),
+        notes=split_notes,
         signature=Signature(
             method="pairs", data=study.hash[:12], revision=study.revision, settings=plain, seed=settings.seed
         ),
     )
 
 
-def _notes(splits: Mapping[str, int], settings: PreferencePairSettings) -> tuple[str, ...]:
-    empty = [name for name, share in zip(SPLITS, settings.shares) if share > 0 and not splits.get(name)]
-    return (f"no pairs fell to {' or '.join(empty)}",) if empty else ()
-
-
-# --------------------------------------------------------------------------------------------------
-# Candidates for preference pairs: what people judged, what fusing gave, or what a scorer says, pair by pair.
-#
-# Items are paired within a prompt (or what else the study compares within), each prompt in one split (`fuse.splits`).
-# --------------------------------------------------------------------------------------------------
+# -- where pairs come from ---------------------------------------------------------------------------------------------
 
 MOST_CANDIDATES = 5_000_000
 ScoredItems = dict[tuple[str, str], list[tuple[str, float, float | None]]]
@@ -245,10 +250,10 @@ def fused_candidates(
     study: Study, settings: PreferencePairSettings, file: Path, criteria: Sequence[str] = ()
 ) -> list[PairCandidate]:
     """All pairs of items that `salon fuse` gave scores to, within a criterion and group."""
-    known = set(study.ids("items").to_pylist())
+    item_ids = set(study.ids("items").to_pylist())
     rows: dict[tuple[str, str], list[dict[str, Any]]] = {}
     for row in read_plain(file, "scores", ("criterion", "group", "item", "value")).to_pylist():
-        if row["item"] not in known:
+        if row["item"] not in item_ids:
             raise UnknownReference("scores of items of the study are needed", found=repr(row["item"]), where=str(file))
         if row["value"] is not None and (not criteria or row["criterion"] in criteria):
             rows.setdefault((str(row["criterion"]), str(row["group"])), []).append(row)
@@ -271,10 +276,10 @@ def scorer_candidates(study: Study, settings: PreferencePairSettings, folder: Pa
     """All pairs of items of a group that a scorer gave numbers to, from its table in the study's folder."""
     file = scores_file(folder / SCORES_FOLDER, name)
     if not file.is_file():
-        known = list_scores(folder)
+        names_there = list_scores(folder)
         raise UnknownReference(
             "a table of scores of the study is needed", found=repr(name), where=str(folder / SCORES_FOLDER),
-            remedy=f"salon score STUDY --scorer NAME writes one; there are {', '.join(known) or 'none'}",
+            remedy=f"salon score STUDY --scorer NAME writes one; there are {', '.join(names_there) or 'none'}",
         )  # fmt: skip
     run = read_score_run(file)
     card = ScorerCard() if run is None else run.card
@@ -285,8 +290,8 @@ def scorer_candidates(study: Study, settings: PreferencePairSettings, folder: Pa
     for row in read_scores(file).to_pylist():
         group = groups.get(row["item"], -1)
         if row["value"] is not None and group >= 0:
-            one = (row["item"], turn * row["value"], row.get("sigma"))
-            scored.setdefault((criterion, names[group]), []).append(one)
+            scored_item = (row["item"], turn * row["value"], row.get("sigma"))
+            scored.setdefault((criterion, names[group]), []).append(scored_item)
     return _all_pairs(study, settings, scored, where=str(file))
 
 
@@ -307,22 +312,20 @@ def _all_pairs(
         )  # fmt: skip
     split = split_items(study, study.item_groups, study.ids("groups"), settings.shares, seed=settings.seed)
     of_item = dict(zip(study.ids("items").to_pylist(), split.of_item.tolist()))
-    texts = _texts(study)
+    prompt_list = [*prompt_texts(study).to_pylist(), None]
+    prompts = zip(study.ids("items").to_pylist(), item_prompts(study).tolist())
+    texts = {item: prompt_list[n] or "" for item, n in prompts}
     return [
         PairCandidate(
-            criterion=criterion, group=group, split=SPLITS[of_item[a]], a=a, b=b, gap=x - y, error=_joint(e, f),
+            criterion=criterion,
+            group=group,
+            split=SPLITS[of_item[a]],
+            a=a,
+            b=b,
+            gap=x - y,
+            error=None if e is None or f is None else math.hypot(e, f),
             text=texts[a] if texts[a] == texts[b] else "",
         )
         for (criterion, group), rows in scored.items()
         for (a, x, e), (b, y, f) in combinations(rows, 2)
-    ]  # fmt: skip
-
-
-def _joint(one: float | None, other: float | None) -> float | None:
-    return None if one is None or other is None else math.hypot(one, other)
-
-
-def _texts(study: Study) -> dict[str, str]:
-    """The text of every item's prompt, empty where there is none."""
-    texts = [*prompt_texts(study).to_pylist(), None]
-    return {item: texts[n] or "" for item, n in zip(study.ids("items").to_pylist(), item_prompts(study).tolist())}
+    ]

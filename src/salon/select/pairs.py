@@ -20,6 +20,21 @@ What is left out is counted under the first of these reasons that holds:
     again                   the same two pictures of one prompt; the one furthest from even in errors stays
     over the limit          more than `most` of one prompt; the widest gaps stay, or drawn ones
     near another split      a picture, or a near copy, stands in two splits: it stays in test, then in validation
+
+Trainers read folders of Parquet files that `datasets.load_dataset` opens:
+
+    OUT/diffusers/train.parquet     caption, jpg_0, jpg_1 (bytes of a picture), label_0, label_1: as in Pick-a-Pic
+    OUT/trl/train.parquet           prompt, images, chosen, rejected (conversations), as TRL's vision preferences
+    OUT/pairs.json                  counts, what was left out and why, signature
+
+Diffusion-DPO moves a diffusion model towards the better picture. TRL's DPOTrainer tunes a model that writes: it is
+asked which of two pictures is better, and learns to give the answer that people gave. In both the better picture stands
+first in half of the rows. Columns that no trainer reads say where a row comes from: criterion, group, item ids, margin
+and its error; of votes also their number, and the share of the better one (ties half), which is the soft label.
+
+diffusers reads bytes, not decoded pictures: `Image.open(io.BytesIO(row["jpg_0"]))`, and takes the first for the worse
+one where label_0 is 0 (examples/research_projects/diffusion_dpo/train_diffusion_dpo.py at 071190d). TRL's format of
+vision preferences: trl 1.16.0, trainer/dpo_trainer.py, DataCollatorForVisionPreference.
 """
 
 from __future__ import annotations
@@ -39,9 +54,8 @@ from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
 from salon.errors import TooFew
-from salon.store.atomic_files import whole_file
-from salon.study.nouns import Noun
-from salon.study.votes import SPLITS, check_shares
+from salon.store import whole_file
+from salon.study import SPLITS, Noun, check_shares
 
 REASONS = (
     "no picture",
@@ -138,22 +152,28 @@ def select_pairs(
 
     def sift(reason: str, stays: Callable[[list[PairCandidate]], Sequence[bool] | NDArray[np.bool_]]) -> None:
         nonlocal rows
-        kept = [row for row, good in zip(rows, stays(rows), strict=True) if good]
-        dropped[reason] += len(rows) - len(kept)
-        rows = kept
+        remaining = [row for row, good in zip(rows, stays(rows), strict=True) if good]
+        dropped[reason] += len(rows) - len(remaining)
+        rows = remaining
 
     sift("no picture", lambda all: [min(looks.get(r.a, -1), looks.get(r.b, -1)) > NO_PICTURE for r in all])
     sift("even", lambda all: [r.gap != 0 for r in all])
     sift("gap too small", lambda all: [r.margin >= settings.least_gap for r in all])
-    sift("gap too uncertain", lambda all: [_sure(r, settings.least_errors) for r in all])
+    sift(
+        "gap too uncertain",
+        lambda all: [
+            (settings.least_errors == 0 or (r.error is not None and r.margin >= settings.least_errors * r.error))
+            for r in all
+        ],
+    )
     sift("same picture", lambda all: [looks[r.a] != looks[r.b] for r in all])
     sift("judged both ways", lambda all: _one_way(all, looks))
     sift("again", lambda all: _once(all, looks))
     sift("over the limit", lambda all: _limited(all, settings))
     sift("near another split", lambda all: _apart(all, looks))
     if not rows:
-        told = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
-        raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {told or 'no candidates'}")
+        counts = ", ".join(f"{count:,} {reason}" for reason, count in dropped.items() if count)
+        raise TooFew("at least one pair is needed", found=f"none of {len(candidates):,}: {counts or 'no candidates'}")
     return SelectedPairs(tuple(rows), {reason: dropped[reason] for reason in REASONS})
 
 
@@ -172,27 +192,23 @@ def _name(row: PairCandidate) -> tuple[str, ...]:
     return row.criterion, row.group, *sorted((row.a, row.b))
 
 
-def _sure(row: PairCandidate, least: float) -> bool:
-    return least == 0 or (row.error is not None and row.margin >= least * row.error)
-
-
 def _pair(row: PairCandidate, looks: Mapping[str, int]) -> tuple[str, int, int]:
-    one, other = sorted((looks[row.a], looks[row.b]))
-    return row.text or row.group, one, other
+    low, high = sorted((looks[row.a], looks[row.b]))
+    return row.text or row.group, low, high
 
 
 def _one_way(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
-    said: dict[tuple[str, int, int], set[int]] = {}
+    winners: dict[tuple[str, int, int], set[int]] = {}
     for row in rows:
-        said.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
-    return [len(said[_pair(row, looks)]) == 1 for row in rows]
+        winners.setdefault(_pair(row, looks), set()).add(looks[row.chosen])
+    return [len(winners[_pair(row, looks)]) == 1 for row in rows]
 
 
 def _once(rows: list[PairCandidate], looks: Mapping[str, int]) -> list[bool]:
     best: dict[tuple[str, int, int], int] = {}
     for n, row in enumerate(rows):
-        known = best.setdefault(_pair(row, looks), n)
-        if row.clear > rows[known].clear:
+        current = best.setdefault(_pair(row, looks), n)
+        if row.clear > rows[current].clear:
             best[_pair(row, looks)] = n
     stays = set(best.values())
     return [n in stays for n in range(len(rows))]
@@ -229,24 +245,7 @@ def _lot(*parts: object) -> float:
     return int.from_bytes(digest[:6], "big") / 2**48
 
 
-# --------------------------------------------------------------------------------------------------
-# Pairs as the trainers of DPO read them: folders of Parquet files that `datasets.load_dataset` opens.
-#
-#     OUT/diffusers/train.parquet     caption, jpg_0, jpg_1 (bytes of a picture), label_0, label_1: as in Pick-a-Pic
-#     OUT/trl/train.parquet           prompt, images, chosen, rejected (conversations), as TRL's vision preferences
-#     OUT/pairs.json                  counts, what was left out and why, signature
-#
-# Diffusion-DPO moves a diffusion model towards the better picture. TRL's DPOTrainer tunes a model that writes: it is
-# asked which of two pictures is better, in the words of `salon judge`, and learns to give the answer that people gave.
-#
-# In both the better picture stands first in half of the rows. Columns that no trainer reads say where a row comes from:
-# criterion, group, item ids, margin and its error; of votes also their number, and the share of the better one (ties
-# half), which is the soft label.
-#
-# diffusers reads bytes, not decoded pictures: `Image.open(io.BytesIO(row["jpg_0"]))`, and takes the first for the worse
-# one where label_0 is 0 (examples/research_projects/diffusion_dpo/train_diffusion_dpo.py at 071190d). TRL's format of
-# vision preferences: trl 1.16.0, trainer/dpo_trainer.py, DataCollatorForVisionPreference.
-# --------------------------------------------------------------------------------------------------
+# -- files for trainers ------------------------------------------------------------------------------------------------
 
 ReadPicture = Callable[[str], bytes]
 """Bytes of an item's picture."""
@@ -299,9 +298,9 @@ def trl_rows(look: ReadPicture, talk: AskPair) -> MakeRow:
 
     def make(pair: PairCandidate, leads: bool) -> dict[str, Any]:
         items = _sides(pair, leads)
-        asked, better, worse = talk(pair, leads)
+        question, better, worse = talk(pair, leads)
         return {
-            "prompt": asked, "images": [{"bytes": look(item), "path": None} for item in items],
+            "prompt": question, "images": [{"bytes": look(item), "path": None} for item in items],
             "chosen": [{"role": "assistant", "content": better}], "rejected": [{"role": "assistant", "content": worse}],
             "items": items, **_about(pair),
         }  # fmt: skip
@@ -322,7 +321,7 @@ def write_rows(
                 pq.ParquetWriter(file, schema, compression="zstd") as writer,
             ):
                 for start in range(0, len(own), _ROWS):
-                    rows = [make(*one) for one in own[start : start + _ROWS]]
+                    rows = [make(*own_pair) for own_pair in own[start : start + _ROWS]]
                     writer.write_table(pa.Table.from_pylist(rows, schema))
 
 

@@ -1,4 +1,22 @@
-"""The loop: a prompt is drawn, looked at and written anew."""
+"""The loop: a prompt is drawn, a VLM looks at the picture and revises the prompt, it is drawn again, n rounds.
+
+    round 0     the original prompt
+    round r     the prompt that the VLM wrote when it saw the picture of round r - 1 beside the original prompt
+    control r   the original prompt again, from the seeds of round r
+
+Round r and control r differ in the prompt and in nothing else, so the effect of looking can be told from the effect of
+drawing again. Seeds: picture i of round r has seed + r x images + i.
+
+A chain goes on only from a picture and an answer. An answer that cannot be read, or a refusal, keeps the former prompt
+and is counted. Where no picture was made, or an outage left a question without an answer, the chain waits, and the same
+call tries again. Nothing is made or paid for twice.
+
+    STUDY/refine/card.json        who draws, who looks, and how; another loop may not go on in the same folder
+    STUDY/refine/replies.jsonl    what was said of each picture, and the prompt that came of it
+
+A line binds: what a VLM said of a round is not asked again, whatever becomes of its pictures. A line that a killed run
+left torn is cut off, and its question asked again.
+"""
 
 from __future__ import annotations
 
@@ -12,44 +30,28 @@ from typing import Literal
 
 from pydantic import Field
 
-from salon.bench.judging import FINAL_FAILURES
+from salon.bench import FINAL_FAILURES
 from salon.errors import BadFile, BadValue, shorten
-from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
-from salon.generate.run import GeneratorWithNotes, generate_items
-from salon.judge.diagnosis import diagnosis_question, read_diagnosis, wording_hash
-from salon.judge.verdicts import UnparsedAnswer
-from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
-from salon.store.atomic_files import write_json
-from salon.store.folder import default_name, is_study, save_study
-from salon.store.journal import Journal, open_journal, read_journal
-from salon.study import Ask, Failed, Generator, Made, Prompt, Study
-from salon.study.answers import Remark
-from salon.study.nouns import Noun
-
-# --------------------------------------------------------------------------------------------------
-# The loop: a prompt is drawn, a VLM looks at the picture and revises the prompt, it is drawn again, n rounds.
-#
-#     round 0     the original prompt
-#     round r     the prompt that the VLM wrote when it saw the picture of round r - 1 beside the original prompt
-#     control r   the original prompt again, from the seeds of round r
-#
-# So round r and control r differ in the prompt and in nothing else, and what new draws alone would have brought can be
-# told from what looking brought. Seeds: picture i of round r has seed + r x images + i.
-#
-# A chain goes on only from a picture and an answer. An answer that cannot be read, or a refusal, keeps the former
-# prompt
-# and is counted. Where no picture was made, or an outage left a question without an answer, the chain waits, and the
-# same
-# call tries again. Nothing that comes after has been made, so nothing is made or paid for twice.
-# --------------------------------------------------------------------------------------------------
+from salon.generate import GenerateSettings, Generation, GeneratorWithNotes, generate_items, item_id, read_generations
+from salon.judge import (
+    Conversation,
+    NoReply,
+    Reply,
+    UnparsedAnswer,
+    Vlm,
+    diagnosis_question,
+    read_diagnosis,
+    wording_hash,
+)
+from salon.select.scores import StepCallback, no_progress
+from salon.store import Journal, default_name, is_study, open_journal, read_journal, save_study, write_json
+from salon.study import Ask, Failed, Generator, Made, Noun, Prompt, Remark, Study
 
 Arm = Literal["round", "control"]
 LONGEST_TEXT = 4_000
 """Characters of a reply that the record keeps; the call store keeps all of it."""
 Choose = Callable[[Sequence[Sequence[str]]], list[str]]
 """Of several items of a round the one that is looked at, for each of several prompts."""
-StepCallback = Callable[[str, int, int], None]
-"""What is being done, how much of it is done, and of how much."""
 
 
 class RefineSettings(Noun):
@@ -103,14 +105,14 @@ def round_items(prompt: str, generator: str, arm: Arm, number: int, settings: Re
     return [item_id(prompt, name, seed) for seed in range(first, first + settings.images)]
 
 
-def prompt_at(prompt: Prompt, number: int, said: Mapping[tuple[str, int], RefineReply]) -> Prompt | None:
+def prompt_at(prompt: Prompt, number: int, replies: Mapping[tuple[str, int], RefineReply]) -> Prompt | None:
     """The prompt of a round; None while an earlier round waits. A round without a revision keeps the former one."""
-    found = prompt
+    current = prompt
     for before in range(number):
-        if (prompt.id, before) not in said:
+        if (prompt.id, before) not in replies:
             return None
-        found = said[prompt.id, before].revised or found
-    return found
+        current = replies[prompt.id, before].revised or current
+    return current
 
 
 def _choose_first(several: Sequence[Sequence[str]]) -> list[str]:
@@ -125,7 +127,7 @@ def run_loop(
     folder: Path,
     *,
     choose: Choose = _choose_first,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> list[str]:
     """Draw, look and revise until every chain is done or waits; what is there already stays. Notes for the report."""
     card = RefineCard(
@@ -163,8 +165,8 @@ class _Loop:
         if arm == "control":
             standing_in = {prompt.id: prompt for prompt in self.prompts}
         else:
-            known = ((prompt.id, prompt_at(prompt, number, self.record.said)) for prompt in self.prompts)
-            standing_in = {id: prompt for id, prompt in known if prompt is not None}
+            prompts = ((prompt.id, prompt_at(prompt, number, self.record.replies)) for prompt in self.prompts)
+            standing_in = {id: prompt for id, prompt in prompts if prompt is not None}
         going = [prompt for prompt in self.prompts if prompt.id in standing_in]
         if not going:
             return
@@ -180,37 +182,40 @@ class _Loop:
 
     def look(self, number: int) -> None:
         """Have the VLM look at one picture of every prompt that has one and was not looked at."""
-        known, _ = read_generations(self.folder)
+        generations, _ = read_generations(self.folder)
         open_ = [
             (prompt, there)
             for prompt in self.prompts
-            if (prompt.id, number) not in self.record.said
-            and (there := self._pictures(prompt, number, known))
+            if (prompt.id, number) not in self.record.replies
+            and (there := self._pictures(prompt, number, generations))
         ]  # fmt: skip
         if not open_:
             return
         chosen = self.choose([[line.item for line in there] for _, there in open_])
-        asked = [(prompt, known[item]) for (prompt, _), item in zip(open_, chosen, strict=True)]
-        conversations = (self._conversation(prompt, line, number) for prompt, line in asked)
-        for done, (index, reply) in enumerate(self.vlm.reply(conversations), 1):
-            prompt, line = asked[index]
-            said = _read_reply(prompt, number, line, reply)
-            if said is not None:
-                self.record.add(said)
-            self.watch(f"round {number}: looking", done, len(asked))
+        questions = [(prompt, generations[item]) for (prompt, _), item in zip(open_, chosen, strict=True)]
+        conversations = (self._conversation(prompt, line, number) for prompt, line in questions)
+        for completed, (index, reply) in enumerate(self.vlm.reply(conversations), 1):
+            prompt, line = questions[index]
+            record_line = _read_reply(prompt, number, line, reply)
+            if record_line is not None:
+                self.record.add(record_line)
+            self.watch(f"round {number}: looking", completed, len(questions))
 
-    def _pictures(self, prompt: Prompt, number: int, known: Mapping[str, Generation]) -> list[Generation]:
-        if prompt_at(prompt, number, self.record.said) is None:
+    def _pictures(self, prompt: Prompt, number: int, generations: Mapping[str, Generation]) -> list[Generation]:
+        if prompt_at(prompt, number, self.record.replies) is None:
             return []
         lines = [
-            known.get(item) for item in round_items(prompt.id, self.generator.name, "round", number, self.settings)
+            generations.get(item)
+            for item in round_items(prompt.id, self.generator.name, "round", number, self.settings)
         ]
         return [line for line in lines if line is not None and line.ok]
 
     def _conversation(self, prompt: Prompt, line: Generation, number: int) -> Conversation:
-        drawn = prompt_at(prompt, number, self.record.said) if self.settings.sees == "both" and number else None
+        drawn_prompt = (
+            prompt_at(prompt, number, self.record.replies) if self.settings.sees == "both" and number else None
+        )
         picture = self.folder.resolve() / (line.image or "")
-        return diagnosis_question(prompt, line.item, picture, drawn=drawn, max_tokens=self.settings.max_tokens)
+        return diagnosis_question(prompt, line.item, picture, drawn=drawn_prompt, max_tokens=self.settings.max_tokens)
 
 
 def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | NoReply) -> RefineReply | None:
@@ -220,28 +225,18 @@ def _read_reply(prompt: Prompt, number: int, line: Generation, reply: Reply | No
         if reply.kind not in FINAL_FAILURES:
             return None
         return RefineReply(**about, outcome="none", reason=reply.kind, text=shorten(reply.reason, LONGEST_TEXT))
-    told = {"text": _shorten_reply(reply.text), "model": reply.model, "cost": reply.cost}
-    found = read_diagnosis(reply.text, prompt, cut=reply.cut)
-    if isinstance(found, UnparsedAnswer):
-        return RefineReply(**about, **told, outcome="unread", reason=found.reason)
-    return RefineReply(**about, **told, outcome="revised", remarks=found.remarks, revised=found.prompt)
+    fields = {
+        "text": (shorten(reply.text.encode("utf-8", "replace").decode(), LONGEST_TEXT)),
+        "model": reply.model,
+        "cost": reply.cost,
+    }
+    diagnosis = read_diagnosis(reply.text, prompt, cut=reply.cut)
+    if isinstance(diagnosis, UnparsedAnswer):
+        return RefineReply(**about, **fields, outcome="unread", reason=diagnosis.reason)
+    return RefineReply(**about, **fields, outcome="revised", remarks=diagnosis.remarks, revised=diagnosis.prompt)
 
 
-def _shorten_reply(text: str) -> str:
-    """A reply as the record holds it: no lone surrogates, and not too long."""
-    return shorten(text.encode("utf-8", "replace").decode(), LONGEST_TEXT)
-
-
-# --------------------------------------------------------------------------------------------------
-# What a loop remembers: what it was told, and every reply, one line each, on the disk before the next is asked for.
-#
-#     STUDY/refine/card.json        who draws, who looks, and how; another loop may not go on in the same folder
-#     STUDY/refine/replies.jsonl    what was said of each picture, and the prompt that came of it
-#
-# A line binds: what a VLM said of a round is not asked again, whatever becomes of its pictures. A line that a killed
-# run
-# left torn is cut off, and its question asked again; a bought answer is then in the call store.
-# --------------------------------------------------------------------------------------------------
+# -- the record --------------------------------------------------------------------------------------------------------
 
 REFINE_FOLDER = "refine"
 REPLIES = "replies.jsonl"
@@ -299,15 +294,15 @@ class RefineRecord:
 
     def __init__(self, journal: Journal[RefineReply]) -> None:
         self._journal = journal
-        self.said = {(one.prompt, one.round): one for one in journal.lines}
+        self.replies = {(line.prompt, line.round): line for line in journal.lines}
         self.note = (
             "the last reply on record was torn by an interrupted run; it is asked for again" if journal.torn else None
         )
 
-    def add(self, said: RefineReply) -> None:
+    def add(self, line: RefineReply) -> None:
         """Write one line and wait until the disk has it."""
-        self._journal.add(said)
-        self.said[said.prompt, said.round] = said
+        self._journal.add(line)
+        self.replies[line.prompt, line.round] = line
 
 
 @contextmanager
@@ -323,15 +318,11 @@ def open_refinement(folder: Path, prompts: Sequence[Prompt], card: RefineCard) -
 
 def read_replies(folder: Path) -> dict[tuple[str, int], RefineReply]:
     """What was said so far, by prompt and round; for those who only look."""
-    said, _ = read_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS)
-    return {(one.prompt, one.round): one for one in said}
+    lines, _ = read_journal(folder / REFINE_FOLDER / REPLIES, RefineReply, **_JOURNAL_WORDS)
+    return {(line.prompt, line.round): line for line in lines}
 
 
-# --------------------------------------------------------------------------------------------------
-# The card of a loop: what it was told when it began, and must be told again to go on.
-#
-# STUDY/INSIDE/card.json
-# --------------------------------------------------------------------------------------------------
+# -- the card ----------------------------------------------------------------------------------------------------------
 
 CARD = "card.json"
 
@@ -342,30 +333,23 @@ def begin_loop(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun)
     BadFile where a study that is no such loop stands there, BadValue where another loop was at work.
     """
     if not (folder / inside / CARD).is_file():
-        _begin(folder, inside, prompts, card)
-    _check_same(folder / inside / CARD, card)
-
-
-def _begin(folder: Path, inside: str, prompts: Sequence[Prompt], card: Noun) -> None:
-    if is_study(folder) and not _is_bare(folder, inside):
-        raise BadFile(
-            "a new folder, or that of an earlier loop, is needed", found="a study that is no loop", where=str(folder),
-            remedy="choose another -o; nothing was changed",
-        )  # fmt: skip
-    if not is_study(folder):
-        save_study(Study.build(default_name(folder), [], tables={"prompts": list(prompts)}), folder)
-    home = folder / inside
-    home.mkdir(exist_ok=True)
-    write_json(home / CARD, card)
-
-
-def _is_bare(folder: Path, inside: str) -> bool:
-    """Whether a killed run left a study and nothing else yet."""
-    return not any(path.suffix != ".toml" and path.stem != "prompts" and path.name != inside
-                   for path in folder.iterdir() if not path.name.startswith(("README", ".")))  # fmt: skip
-
-
-def _check_same(path: Path, card: Noun) -> None:
+        if is_study(folder) and any(
+            path.suffix != ".toml" and path.stem != "prompts" and path.name != inside
+            for path in folder.iterdir()
+            if not path.name.startswith(("README", "."))
+        ):
+            raise BadFile(
+                "a new folder, or that of an earlier loop, is needed",
+                found="a study that is no loop",
+                where=str(folder),
+                remedy="choose another -o; nothing was changed",
+            )
+        if not is_study(folder):
+            save_study(Study.build(default_name(folder), [], tables={"prompts": list(prompts)}), folder)
+        home = folder / inside
+        home.mkdir(exist_ok=True)
+        write_json(home / CARD, card)
+    path = folder / inside / CARD
     try:
         before = type(card).parse(json.loads(path.read_bytes()), where=str(path))
     except ValueError as error:
@@ -376,6 +360,6 @@ def _check_same(path: Path, card: Noun) -> None:
         raise BadValue(
             f"a loop goes on with the {name} it began with: {getattr(before, name)}",
             found=getattr(card, name),
-            where=str(path.parent.parent),
+            where=str(folder),
             remedy="choose another -o for another loop",
         )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable
 from pathlib import Path
 
 from markupsafe import Markup
@@ -16,27 +16,36 @@ from salon.report import (
     ChartRow,
     Column,
     Details,
+    FilmFrame,
+    Filmstrip,
     Note,
     Page,
     Section,
     Table,
+    Tone,
+    brief,
     charts,
+    count_noun,
     estimate_value,
     located,
+    missing_section,
+    one_way,
+    score_text,
+    sentence,
+    strip_section,
+    waiting_section,
 )
-from salon.report.blocks import Tone
-from salon.report.filmstrip import FilmFrame, Filmstrip, missing_section, strip_section, waiting_section
-from salon.report.words import brief, count_noun, fixed, one_way, score_text, sentence
+from salon.report.words import fixed
 from salon.select.refine_scores import (
     RefineChain,
     RefineReport,
-    RoundDifference,
-    RoundMean,
     RoundPicture,
     RoundStep,
     ScorerResult,
 )
-from salon.store.pictures import picture_url
+from salon.stats import Estimate
+from salon.store import picture_url
+from salon.study import Prompt
 
 LOOPS_SHOWN = 24
 """Prompts that are shown."""
@@ -50,6 +59,17 @@ _UNREAD_NOTES = {"unread": "The answer was not read ({reason}): the next round k
 def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> Page:
     """The page; pictures come from the study `folder`."""
     here = located(report)
+    groups = {"answer not read": here.unread, "picture not made": here.failed}
+    groups |= {f"no {scores.scorer}": scores.unscored for scores in here.scores}
+    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
+    lacking = missing_section(missing, "What could not be read, made or scored")
+    blocks = [_strip(here, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(here.chains[:most])]
+    strips = strip_section(
+        blocks,
+        len(here.chains),
+        "The picture of every round, its prompt, and what was said of it. "
+        "New words are underlined, lost ones struck out.",
+    )
     return Page(
         title="Drawn, looked at, drawn again",
         tab=f"Loop: {brief(report.generator)}",
@@ -65,8 +85,8 @@ def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> 
             *waiting_section(here.waiting),
             _curves(here),
             _differences(here),
-            *_lacking(here),
-            _strips(here, folder, most),
+            *lacking,
+            strips,
         ],
         notes=[
             Markup("Intervals in brackets, at {}, over prompts.").format(fixed(here.level, 2)),
@@ -82,20 +102,33 @@ def _cards(report: RefineReport) -> list[Card]:
     read = report.replies.get("revised", 0)
     cards = [Card("Answers read", Markup("{} of {}").format(fixed(read, 0), fixed(looks, 0)), "by the VLM that looks")]
     last = f"round {report.rounds}"
-    for one in report.scores:
-        found = {(apart.first, apart.second): apart for apart in one.differences}
-        apart = found.get((last, f"control {report.rounds}")) or found.get((last, "round 0"))
+    for scores in report.scores:
+        differences = {(apart.first, apart.second): apart for apart in scores.differences}
+        apart = differences.get((last, f"control {report.rounds}")) or differences.get((last, "round 0"))
         if apart is not None:
-            cards.append(Card(one.scorer, estimate_value(apart.figure, None), f"{apart.first} less {apart.second}",
-                              _tone(one, apart)))  # fmt: skip
+            tone = gain_tone(apart.figure, scores.higher_is_better)
+            words = f"{apart.first} less {apart.second}"
+            cards.append(Card(scores.scorer, estimate_value(apart.figure, None), words, tone))
     return cards[:5]
 
 
-def _tone(one: ScorerResult, apart: RoundDifference) -> Tone:
-    low, high = apart.figure.low, apart.figure.high
-    if low is None or high is None or low <= 0 <= high:
+def gain_tone(gain: Estimate, higher_is_better: bool = True) -> Tone:
+    """The tone of a gain: open while its interval holds 0."""
+    if gain.low is None or gain.high is None or gain.low <= 0 <= gain.high:
         return "open"
-    return "clear" if (low > 0) == one.higher_is_better else "alert"
+    return "clear" if (gain.low > 0) == higher_is_better else "alert"
+
+
+def round_curve(label: str, points: Iterable[tuple[int, Estimate | None]]) -> charts.Curve:
+    """Estimates by round, with their intervals; rounds without one are left out."""
+    known = [(number, figure) for number, figure in points if figure is not None]
+    return charts.Curve(
+        label,
+        [number for number, _ in known],
+        [figure.value for _, figure in known],
+        low=[figure.low for _, figure in known],
+        high=[figure.high for _, figure in known],
+    )
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
@@ -103,29 +136,23 @@ def _tone(one: ScorerResult, apart: RoundDifference) -> Tone:
 
 def _curves(report: RefineReport) -> Section:
     figures = [
-        Chart(_drawing(one), heading=one.scorer) for one in report.scores if any(level.figure for level in one.levels)
+        Chart(_drawing(scores), heading=scores.scorer)
+        for scores in report.scores
+        if any(level.figure for level in scores.levels)
     ]
-    told = (
+    text = (
         "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
     )
-    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], told)
+    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], text)
 
 
-def _drawing(one: ScorerResult) -> str:
-    first = [level for level in one.levels if level.round == 0]
-    arms = {"revised": [level for level in one.levels if level.arm == "round"],
-            "control": [*first, *(level for level in one.levels if level.arm == "control")]}  # fmt: skip
-    curves = [_curve(name, [level for level in levels if level.figure]) for name, levels in arms.items()]
-    shown = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
-    return charts.line_curves(shown, title=f"{one.scorer} by round", x_label="round", height=240, width=SMALL)
-
-
-def _curve(name: str, levels: Sequence[RoundMean]) -> charts.Curve:
-    figures = [level.figure for level in levels if level.figure is not None]
-    return charts.Curve(
-        name, [level.round for level in levels], [figure.value for figure in figures],
-        low=[figure.low for figure in figures], high=[figure.high for figure in figures],
-    )  # fmt: skip
+def _drawing(scores: ScorerResult) -> str:
+    first = [level for level in scores.levels if level.round == 0]
+    arms = {"revised": [level for level in scores.levels if level.arm == "round"],
+            "control": [*first, *(level for level in scores.levels if level.arm == "control")]}  # fmt: skip
+    curves = [round_curve(name, ((level.round, level.figure) for level in levels)) for name, levels in arms.items()]
+    drawn_curves = [curve for curve in curves if len(curve.x) > 1 or curve.label == "revised"]
+    return charts.line_curves(drawn_curves, title=f"{scores.scorer} by round", x_label="round", height=240, width=SMALL)
 
 
 def _differences(report: RefineReport) -> Section:
@@ -140,43 +167,28 @@ def _differences(report: RefineReport) -> Section:
         Column("missing", "Left out", "count", hint="Prompts that lack one of the two."),
     ]
     rows = [
-        {"scorer": one.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
+        {"scorer": scores.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
          "figure": apart.figure, "p": apart.p, "holm": apart.holm, "n": apart.figure.n, "missing": apart.missing}
-        for one in report.scores
-        for number, apart in enumerate(one.differences)
+        for scores in report.scores
+        for number, apart in enumerate(scores.differences)
     ]  # fmt: skip
     blocks: list[Block] = [Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)]
     best = [
-        {"scorer": one.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
+        {"scorer": scores.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
          "figure": level.figure, "missing": level.missing}
-        for one in report.scores
-        for level in one.best
+        for scores in report.scores
+        for level in scores.best
     ]  # fmt: skip
     if best:
-        told = f"Of all pictures of a prompt, the one with the best {report.pick}"
+        caption = f"Of all pictures of a prompt, the one with the best {report.pick}"
         columns = [Column("scorer", "Scorer"), Column("of", "Chosen among"), Column("figure", "Mean", "estimate"),
                    Column("missing", "Missing", "count")]  # fmt: skip
-        blocks.append(Table(columns, best, caption=told, sortable=False))
+        blocks.append(Table(columns, best, caption=caption, sortable=False))
     return Section("Does looking help?", blocks, "Round r and control r are drawn from the same seeds: "
                    "they differ in the prompt and in nothing else.")  # fmt: skip
 
 
-def _lacking(report: RefineReport) -> list[Section]:
-    groups = {"answer not read": report.unread, "picture not made": report.failed}
-    groups |= {f"no {one.scorer}": one.unscored for one in report.scores}
-    missing = [(what, why, count) for what, some in groups.items() for why, count in some.items()]
-    return missing_section(missing, "What could not be read, made or scored")
-
-
 # -- filmstrips --------------------------------------------------------------------------------------------------------
-
-
-def _strips(report: RefineReport, folder: Path, most: int) -> Section:
-    blocks = [_strip(report, chain, folder, open=n < LOOPS_OPEN) for n, chain in enumerate(report.chains[:most])]
-    told = (
-        "The picture of every round, its prompt, and what was said of it. New words are underlined, lost ones struck "
-    )
-    return strip_section(blocks, len(report.chains), told + "out.")
 
 
 def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool) -> Details:
@@ -190,20 +202,24 @@ def _strip(report: RefineReport, chain: RefineChain, folder: Path, *, open: bool
             for shot in step.shots[:1]
         ]  # fmt: skip
         blocks.append(Filmstrip(again, "The original prompt again, from the same seeds.", size="small"))
-    soft = Markup('<span class="soft">{}</span>').format(_fate(chain))
-    return Details(Markup("{} {}").format(brief(chain.prompt.view() or chain.prompt.id, 90), soft), blocks, open=open)
-
-
-def _fate(chain: RefineChain) -> Markup:
     if chain.waits:
-        return Markup("waits for {}").format(chain.waits)
-    if chain.best_round is None:
-        return Markup("{}").format(chain.why)
-    return Markup("best: round {}").format(fixed(chain.best_round, 0))
+        outcome = Markup("waits for {}").format(chain.waits)
+    elif chain.best_round is None:
+        outcome = Markup("{}").format(chain.why)
+    else:
+        outcome = Markup("best: round {}").format(fixed(chain.best_round, 0))
+    return Details(prompt_title(chain.prompt, outcome), blocks, open=open)
+
+
+def prompt_title(prompt: Prompt, outcome: Markup) -> Markup:
+    """The title of a fold: the prompt, and what came of it."""
+    soft = Markup('<span class="soft">{}</span>').format(outcome)
+    return Markup("{} {}").format(brief(prompt.view() or prompt.id, 90), soft)
 
 
 def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
-    shot = _shown(chain, step)
+    preferred = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
+    shot = next(iter([*preferred, *(shot for shot in step.shots if shot.image), *step.shots]))
     before = chain.steps[step.round - 1].prompt if step.round and step.changed else None
     note = _UNREAD_NOTES.get(step.outcome or "", "").format(reason=step.reason)
     if step.round and not step.changed and step.prompt is not None:
@@ -222,12 +238,6 @@ def _frame(chain: RefineChain, step: RoundStep, folder: Path) -> FilmFrame:
         numbers=_numbers(shot),
         badge=chosen,
     )
-
-
-def _shown(chain: RefineChain, step: RoundStep) -> RoundPicture:
-    """The picture that stands for a round: the chosen one, the one looked at, the first that was made."""
-    wanted = [shot for name in (chain.best, step.seen) for shot in step.shots if shot.item == name]
-    return next(iter([*wanted, *(shot for shot in step.shots if shot.image), *step.shots]))
 
 
 def _missing(shot: RoundPicture) -> str:

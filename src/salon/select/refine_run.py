@@ -10,10 +10,10 @@ from pathlib import Path
 
 import numpy as np
 
-from salon.collect.simulate.designers import TRUTH
+from salon.collect import TRUTH
 from salon.errors import BadValue
-from salon.generate.record import Generation, read_generations
-from salon.judge.vlm import Vlm
+from salon.generate import Generation, read_generations
+from salon.judge import Vlm
 from salon.select.refine import (
     REFINE_FOLDER,
     Arm,
@@ -38,15 +38,12 @@ from salon.select.refine_scores import (
     scorer_scores,
     true_scores,
 )
-from salon.stats.intervals import bootstrap_totals, paired_difference
-from salon.stats.signal_tests import holm
-from salon.store.atomic_files import write_json
-from salon.store.folder import open_study
-from salon.study import Generator, Prompt, Scorer, Signature
-from salon.study.answers import Point
+from salon.select.scores import StepCallback, no_progress
+from salon.stats import bootstrap_totals, holm, paired_difference
+from salon.store import open_study, write_json
+from salon.study import Generator, Point, Prompt, Scorer, Signature
 
 REPORT_FILE = "report.json"
-StepCallback = Callable[[str, int, int], None]
 OpenVlm = Callable[[], AbstractContextManager[Vlm]]
 """Opens who answers points; called when the pictures are there."""
 
@@ -62,7 +59,7 @@ def refine_study(
     points: Sequence[Point] = (),
     answering: OpenVlm | None = None,
     pick: str | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
 ) -> RefineReport:
     """Run the loop in `folder`, or go on with it; score every picture; leave refine/report.json.
 
@@ -72,20 +69,16 @@ def refine_study(
     home = folder.resolve()
     marking = _LoopScorer(home, scorers, points, answering, watch)
     chosen = marking.picking(pick)
-    choose = (
-        {"choose": lambda several: _best_pictures(marking.of(chosen), several)}
-        if chosen and settings.images > 1
-        else {}
-    )
+
+    def choose_best(several: Sequence[Sequence[str]]) -> list[str]:
+        marks = marking.of(chosen) if chosen else None
+        return [(marks.best(items) if marks else None) or items[0] for items in several]
+
+    choose = {"choose": choose_best} if chosen and settings.images > 1 else {}
     notes = run_loop(prompts, generator, vlm, settings, home, watch=watch, **choose)
     report = report_loop(home, generator, vlm.name, settings, marking.all(), pick=chosen, notes=notes)
     write_json(home / REFINE_FOLDER / REPORT_FILE, report, indent=None)
     return report.model_copy(update={"study": str(folder)})
-
-
-def _best_pictures(marks: LoopScores | None, several: Sequence[Sequence[str]]) -> list[str]:
-    """The best picture of each prompt; the first where none has a number."""
-    return [(marks.best(items) if marks else None) or items[0] for items in several]
 
 
 class _LoopScorer:
@@ -129,9 +122,7 @@ class _LoopScorer:
         return [marks for name in names if (marks := self.of(name)) is not None]
 
 
-# --------------------------------------------------------------------------------------------------
-# From the record of a loop to its report: chains, means of rounds, and differences with their intervals.
-# --------------------------------------------------------------------------------------------------
+# -- the report --------------------------------------------------------------------------------------------------------
 
 DRAWS, LEVEL = 2000, 0.95
 REFINE_POLICIES = (
@@ -152,8 +143,8 @@ class _LoopData:
     prompts: Sequence[Prompt]
     generator: str
     settings: RefineSettings
-    known: Mapping[str, Generation]
-    said: Mapping[tuple[str, int], RefineReply]
+    generations: Mapping[str, Generation]
+    replies: Mapping[tuple[str, int], RefineReply]
     marks: Sequence[LoopScores]
     pick: LoopScores | None
 
@@ -181,13 +172,13 @@ def report_loop(
 ) -> RefineReport:
     """What there is in `folder` now, with the numbers of `marks`; `pick` names the one that chooses."""
     study = open_study(folder)
-    known, _ = read_generations(folder)
-    said = read_replies(folder)
-    chosen = next((one for one in marks if one.name == pick), None)
-    data = _LoopData(list(study.nouns("prompts")), generator.name, settings, known, said, marks, chosen)
+    generations, _ = read_generations(folder)
+    replies = read_replies(folder)
+    chosen = next((entry for entry in marks if entry.name == pick), None)
+    data = _LoopData(list(study.nouns("prompts")), generator.name, settings, generations, replies, marks, chosen)
     chains = tuple(_chain(data, prompt) for prompt in data.prompts)
-    costs = [one.cost for one in said.values() if one.cost is not None]
-    told = {"rounds": settings.rounds, "images": settings.images, "sees": settings.sees, "control": settings.control,
+    costs = [entry.cost for entry in replies.values() if entry.cost is not None]
+    fields = {"rounds": settings.rounds, "images": settings.images, "sees": settings.sees, "control": settings.control,
             "generator": generator.name, "vlm": vlm, "pick": pick, "draws": DRAWS}  # fmt: skip
     return RefineReport(
         study=str(folder),
@@ -198,17 +189,17 @@ def report_loop(
         sees=settings.sees,
         prompts=len(data.prompts),
         pick=None if chosen is None else chosen.name,
-        replies=dict(sorted(Counter(one.outcome for one in said.values()).items())),
-        unread=dict(Counter(one.reason for one in said.values() if one.outcome != "revised").most_common()),
+        replies=dict(sorted(Counter(entry.outcome for entry in replies.values()).items())),
+        unread=dict(Counter(entry.reason for entry in replies.values() if entry.outcome != "revised").most_common()),
         waiting=dict(Counter(chain.waits for chain in chains if chain.waits).most_common()),
-        failed=dict(Counter(line.kind or "error" for line in known.values() if not line.ok).most_common()),
+        failed=dict(Counter(line.kind or "error" for line in generations.values() if not line.ok).most_common()),
         cost=sum(costs) if costs else None,
         level=LEVEL,
         chains=chains,
-        scores=tuple(_scorer_result(data, one, np.random.default_rng(0)) for one in marks),
+        scores=tuple(_scorer_result(data, entry, np.random.default_rng(0)) for entry in marks),
         policies=REFINE_POLICIES,
         notes=tuple(notes),
-        signature=str(Signature(method="refine", data=study.hash[:12], settings=told, seed=settings.seed)),
+        signature=str(Signature(method="refine", data=study.hash[:12], settings=fields, seed=settings.seed)),
     )
 
 
@@ -229,32 +220,32 @@ def _chain(data: _LoopData, prompt: Prompt) -> RefineChain:
 
 
 def _step(data: _LoopData, prompt: Prompt, arm: Arm, number: int) -> RoundStep:
-    now = prompt if arm == "control" else prompt_at(prompt, number, data.said)
-    before = prompt_at(prompt, number - 1, data.said) if number and arm == "round" else now
-    said = data.said.get((prompt.id, number)) if arm == "round" else None
+    now = prompt if arm == "control" else prompt_at(prompt, number, data.replies)
+    before = prompt_at(prompt, number - 1, data.replies) if number and arm == "round" else now
+    reply = data.replies.get((prompt.id, number)) if arm == "round" else None
     first = data.settings.drawing(number).seed
     return RoundStep(
         round=number,
         prompt=now,
         changed=now is not None and before is not None and now != before,
         shots=tuple(_shot(data, item, first + i) for i, item in enumerate(data.items(prompt.id, arm, number))),
-        seen=None if said is None else said.item,
-        outcome=None if said is None else said.outcome,
-        reason="" if said is None else said.reason,
-        remarks=() if said is None else said.remarks,
+        seen=None if reply is None else reply.item,
+        outcome=None if reply is None else reply.outcome,
+        reason="" if reply is None else reply.reason,
+        remarks=() if reply is None else reply.remarks,
     )
 
 
 def _shot(data: _LoopData, item: str, seed: int) -> RoundPicture:
-    line = data.known.get(item)
-    made = line is not None and line.ok
+    line = data.generations.get(item)
+    is_made = line is not None and line.ok
     return RoundPicture(
         item=item,
         seed=seed,
-        image=line.image if line is not None and made else None,
-        failed=None if line is None or made else f"{line.kind}: {line.reason}",
-        scores={one.name: one.values[item] for one in data.marks if item in one.values},
-        sigmas={one.name: one.sigma[item] for one in data.marks if item in one.sigma},
+        image=line.image if line is not None and is_made else None,
+        failed=None if line is None or is_made else f"{line.kind}: {line.reason}",
+        scores={scores.name: scores.values[item] for scores in data.marks if item in scores.values},
+        sigmas={scores.name: scores.sigma[item] for scores in data.marks if item in scores.sigma},
     )
 
 
@@ -279,9 +270,17 @@ def _best(data: _LoopData, prompt: str, arm: Arm) -> str | None:
 
 
 def _scorer_result(data: _LoopData, marks: LoopScores, rng: np.random.Generator) -> ScorerResult:
-    by_round = {(arm, number): _values(data, marks, arm, number) for arm in data.arms for number in data.rounds}
-    best = {arm: _best_values(data, marks, arm) for arm in data.arms} if data.pick is not None else {}
-    shown = [key for key in by_round if key != ("control", 0)]  # control 0 is round 0
+    by_round: dict[tuple[Arm, int], Values] = {}
+    best: dict[Arm, Values] = {}
+    for arm in data.arms:
+        for number in data.rounds:
+            items = {prompt.id: data.items(prompt.id, arm, number) for prompt in data.prompts}
+            values = {id: [marks.values[item] for item in some if item in marks.values] for id, some in items.items()}
+            by_round[arm, number] = {id: float(np.mean(numbers)) for id, numbers in values.items() if numbers}
+        if data.pick is not None:
+            chosen = {prompt.id: _best(data, prompt.id, arm) for prompt in data.prompts}
+            best[arm] = {id: marks.values[item] for id, item in chosen.items() if item in marks.values}
+    keys = [key for key in by_round if key != ("control", 0)]  # control 0 is round 0
     pairs = [(f"round {n}", "round 0", by_round["round", n], by_round["round", 0]) for n in data.rounds[1:]]
     if data.settings.control:
         pairs += [(f"round {n}", f"control {n}", by_round["round", n], by_round["control", n]) for n in data.rounds[1:]]
@@ -291,25 +290,11 @@ def _scorer_result(data: _LoopData, marks: LoopScores, rng: np.random.Generator)
         scorer=marks.name,
         signature=marks.signature,
         higher_is_better=marks.higher_is_better,
-        levels=tuple(_level(data, arm, number, by_round[arm, number], marks, rng) for arm, number in shown),
+        levels=tuple(_level(data, arm, number, by_round[arm, number], marks, rng) for arm, number in keys),
         best=tuple(_level(data, arm, data.settings.rounds, values, marks, rng) for arm, values in best.items()),
         differences=_differences(data, pairs, marks, rng),
         unscored=dict(Counter(marks.why.values()).most_common()),
     )
-
-
-def _values(data: _LoopData, marks: LoopScores, arm: Arm, number: int) -> Values:
-    found = {}
-    for prompt in data.prompts:
-        known = [marks.values[item] for item in data.items(prompt.id, arm, number) if item in marks.values]
-        if known:
-            found[prompt.id] = float(np.mean(known))
-    return found
-
-
-def _best_values(data: _LoopData, marks: LoopScores, arm: Arm) -> Values:
-    chosen = {prompt.id: _best(data, prompt.id, arm) for prompt in data.prompts}
-    return {id: marks.values[item] for id, item in chosen.items() if item in marks.values}
 
 
 def _level(
@@ -327,18 +312,18 @@ def _differences(
     data: _LoopData, pairs: Sequence[tuple[str, str, Values, Values]], marks: LoopScores, rng: np.random.Generator
 ) -> tuple[RoundDifference, ...]:
     span = marks.ends[1] - marks.ends[0]
-    found = []
-    for first, second, one, other in pairs:
-        both = [id for id in one if id in other]
+    results = []
+    for first, second, first_values, second_values in pairs:
+        both = [id for id in first_values if id in second_values]
         if both:
-            a, b = ([values[id] for id in both] for values in (one, other))
+            a, b = ([values[id] for id in both] for values in (first_values, second_values))
             apart = paired_difference(
                 a, b, np.arange(len(both)), draws=DRAWS, rng=rng, level=LEVEL, within=(-span, span)
             )
-            found.append((first, second, apart, len(data.prompts) - len(both)))
-    adjusted = holm([apart.p for _, _, apart, _ in found]).tolist()
+            results.append((first, second, apart, len(data.prompts) - len(both)))
+    adjusted = holm([apart.p for _, _, apart, _ in results]).tolist()
     return tuple(
         RoundDifference(first=first, second=second, figure=apart.difference, p=apart.p,
                    holm=p, law=apart.law, missing=missing)
-        for (first, second, apart, missing), p in zip(found, adjusted, strict=True)
+        for (first, second, apart, missing), p in zip(results, adjusted, strict=True)
     )  # fmt: skip

@@ -1,6 +1,17 @@
 """One reward in the shape that each trainer calls: TRL, verl, ms-swift, flow_grpo, Flow-Factory.
 
-None of the trainers is imported; what each of them expects was read in its source, at the commit that the module names.
+None of the trainers is imported; what each expects was read in its source, at the commit that its section names.
+
+Trainers whose models write text say where the picture of a row is:
+
+    a name               a column of the data set: a path, bytes, a PIL image, a list of one of them
+    COMPLETION           the completion is the path of a picture
+    a function           draw(text, row) -> picture: what the model wrote becomes one, by a renderer or a generator
+
+A reward from a column is the same for every completion of a row, so it teaches nothing by itself; it goes with others.
+`prompt` names the column with the text that the picture was made for; None is for what the user said last.
+
+Trainers that know no missing number get one only if it is declared: `missing` is a number, or "raise".
 """
 
 from __future__ import annotations
@@ -10,24 +21,9 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Literal
 
 from salon.errors import BadColumns, BadValue, TooFew
-from salon.select.reward import Reward, RewardBatch, Text
+from salon.select.reward_source import Reward, RewardBatch, Text
 
-# --------------------------------------------------------------------------------------------------
-# Where the picture and the prompt of a row are, for trainers whose models write text.
-#
-# `picture` says where the picture is:
-#
-#     a name               a column of the data set: a path, bytes, a PIL image, a list of one of them
-#     COMPLETION           the completion is the path of a picture
-#     a function           draw(text, row) -> picture: what the model wrote becomes one, by a renderer or a generator
-#
-# A reward from a column is the same for every completion of a row, so it teaches nothing by itself; it goes with
-# others.
-#
-# `prompt` says where the text is that the picture was asked for: a column, or None for what the user said last.
-#
-# Trainers that know no missing number get one only if it is declared: `missing` is a number, or "raise".
-# --------------------------------------------------------------------------------------------------
+# -- rows of a data set ------------------------------------------------------------------------------------------------
 
 COMPLETION = "completion"
 Draw = Callable[[str, Mapping[str, Any]], Any]
@@ -50,8 +46,8 @@ def prompt_text(prompt: Any) -> Text:
     """The text of a prompt, plain or as a conversation; of a conversation the last that a user said."""
     if prompt is None or isinstance(prompt, str):
         return prompt
-    if isinstance(prompt, Sequence) and all(isinstance(one, Mapping) for one in prompt):
-        users = [one for one in prompt if one.get("role") == "user"]
+    if isinstance(prompt, Sequence) and all(isinstance(message, Mapping) for message in prompt):
+        users = [message for message in prompt if message.get("role") == "user"]
         return _content(users[-1].get("content")) if users else None
     raise BadValue("a prompt is a text or a list of messages", found=type(prompt).__name__)
 
@@ -95,23 +91,23 @@ def only_picture(value: Any, name: str) -> Any:
     return value
 
 
-def fill_missing(judged: RewardBatch, missing: Missing, *, where: str) -> list[float]:
+def fill_missing(batch: RewardBatch, missing: Missing, *, where: str) -> list[float]:
     """Rewards for a trainer that knows no missing number: the declared one in its place, or TooFew."""
-    if not judged.missing:
-        return [float(value) for value in judged.rewards if value is not None]
+    if not batch.missing:
+        return [float(value) for value in batch.rewards if value is not None]
     if missing == "raise":
-        first = next(n for n, value in enumerate(judged.rewards) if value is None)
+        first = next(n for n, value in enumerate(batch.rewards) if value is None)
         raise TooFew(
             "every picture needs a reward in this trainer", where=where,
-            found=f"{judged.missing} of {len(judged.rewards)} without, the first ({first}): {judged.reasons[first]}",
+            found=f"{batch.missing} of {len(batch.rewards)} without, the first ({first}): {batch.reasons[first]}",
             remedy="declare what such a picture is worth: missing=-3.0, for instance",
         )  # fmt: skip
-    return [missing if value is None else value for value in judged.rewards]
+    return [missing if value is None else value for value in batch.rewards]
 
 
-def criterion_logs(reward: Reward, judged: RewardBatch) -> dict[str, list[float]]:
+def criterion_logs(reward: Reward, batch: RewardBatch) -> dict[str, list[float]]:
     """What each criterion added, for a trainer's log; NaN where it has no number."""
-    parts = judged.parts.items()
+    parts = batch.parts.items()
     return {f"{reward.name}/{id}": [math.nan if part is None else part for part in of] for id, of in parts}
 
 
@@ -130,23 +126,20 @@ def _content(content: Any) -> str:
     raise BadValue("the content of a message is a text or a list of parts", found=type(content).__name__)
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward for TRL: GRPOTrainer, RLOOTrainer and whoever else takes `reward_funcs`.
-#
-#     trainer = GRPOTrainer(model, reward_funcs=[trl_reward(reward, picture=draw)], ...)
-#
-# TRL calls f(prompts=, completions=, completion_ids=, **columns) with every column of the data set as a list, and with
-# trainer_state, log_extra and log_metric besides; it wants a list of numbers of the same length, and None where there
-# is
-# none. Read in trl 1.16.0, trainer/grpo_trainer.py, `_calculate_rewards`; every process gives its own rows.
-# --------------------------------------------------------------------------------------------------
+# -- TRL ---------------------------------------------------------------------------------------------------------------
 
 TrlReward = Callable[..., list[float | None]]
 _TRL_WHERE = "columns that TRL gives"
 
 
 def trl_reward(reward: Reward, *, picture: str | Draw = "image", prompt: str | None = None) -> TrlReward:
-    """The function for `reward_funcs`; `picture` and `prompt` say where these are (see `rows`).
+    """The function for `reward_funcs` of GRPOTrainer, RLOOTrainer and others.
+
+        trainer = GRPOTrainer(model, reward_funcs=[trl_reward(reward, picture=draw)], ...)
+
+    TRL calls f(prompts=, completions=, completion_ids=, **columns) with every column of the data set as a list, and
+    with trainer_state, log_extra and log_metric besides; it wants a list of numbers of the same length, and None where
+    there is none. Read in trl 1.16.0, trainer/grpo_trainer.py, `_calculate_rewards`; every process gives its own rows.
 
     What each criterion added is logged by its mean, and the share of completions without a number.
     """
@@ -156,50 +149,45 @@ def trl_reward(reward: Reward, *, picture: str | Draw = "image", prompt: str | N
     ) -> list[float | None]:
         rows = rows_of(columns, len(completions))
         pictures = [
-            picture_of(row, said, picture, where=_TRL_WHERE) for row, said in zip(rows, completions, strict=True)
+            picture_of(row, completion, picture, where=_TRL_WHERE)
+            for row, completion in zip(rows, completions, strict=True)
         ]
-        texts = [prompt_of(row, prompt, one, where=_TRL_WHERE) for row, one in zip(rows, prompts, strict=True)]
-        judged = reward.judged(pictures, texts)
-        _log_parts(judged, columns.get("log_metric"), reward.name)
-        return judged.rewards
+        texts = [prompt_of(row, prompt, entry, where=_TRL_WHERE) for row, entry in zip(rows, prompts, strict=True)]
+        batch = reward.judged(pictures, texts)
+        log_metric = columns.get("log_metric")
+        if log_metric is not None and batch.rewards:
+            for criterion, parts in batch.parts.items():
+                there = [part for part in parts if part is not None]
+                if there:
+                    log_metric(f"{reward.name}/{criterion}", sum(there) / len(there))
+            log_metric(f"{reward.name}/without", batch.missing / len(batch.rewards))
+        return batch.rewards
 
     score.__name__ = reward.name
     return score
 
 
-def _log_parts(judged: RewardBatch, log_metric: Any, name: str) -> None:
-    if log_metric is None or not judged.rewards:
-        return
-    for criterion, parts in judged.parts.items():
-        there = [part for part in parts if part is not None]
-        if there:
-            log_metric(f"{name}/{criterion}", sum(there) / len(there))
-    log_metric(f"{name}/without", judged.missing / len(judged.rewards))
-
-
-# --------------------------------------------------------------------------------------------------
-# A reward for verl and verl-omni: a function in a file that `reward.custom_reward_function.path` names.
+# -- verl and verl-omni ------------------------------------------------------------------------------------------------
 #
 #     reward = salon.reward("model:taste@taste/mood")
 #     compute_score = verl_score(reward, picture=draw, missing=-3.0)     naive manager: one text at a time
 #     compute_score = verl_scores(reward, picture=draw)                  batch manager: all texts at once
 #     compute_score = verl_omni_score(reward)                            verl-omni: pictures
 #
-# What the managers call, each with names:
+# compute_score stands in a file that `reward.custom_reward_function.path` names. The managers call, each with names:
 #
 #     naive    compute_score(data_source, solution_str, ground_truth, extra_info[, reward_router_address, ...])
 #     batch    compute_score(data_sources, solution_strs, ground_truths, extra_infos)        a list comes back
 #     visual   compute_score(data_source, solution_image, ground_truth, extra_info)          a uint8 tensor CHW
 #
-# Each wants a number, or a record with "score", whose other keys are logged. There is no missing number: see `rows`.
-# Columns are those of `extra_info`. For verl-omni the prompt is `ground_truth`, as in its own PickScore. The naive
-# manager calls from several threads, with one picture each.
+# Each wants a number, or a record with "score", whose other keys are logged. Columns are those of `extra_info`. For
+# verl-omni the prompt is `ground_truth`, as in its own PickScore. The naive manager calls from several threads, with
+# one picture each.
 #
 # Read in verl-project/verl: verl/experimental/reward_loop/reward_manager/naive.py at 247f1ac and batch.py at a9ba065,
-# verl/workers/reward_manager/batch.py at 45c6d15; verl-project/verl-omni:
-# verl_omni/reward_loop/reward_manager/visual.py
-# at 1486d9c, verl_omni/utils/reward_score/pickscore_reward.py at 06082eb.
-# --------------------------------------------------------------------------------------------------
+# verl/workers/reward_manager/batch.py at 45c6d15. In verl-project/verl-omni:
+# verl_omni/reward_loop/reward_manager/visual.py at 1486d9c,
+# verl_omni/utils/reward_score/pickscore_reward.py at 06082eb.
 
 VerlScore = dict[str, float]
 _VERL_WHERE = "extra_info that verl gives"
@@ -232,9 +220,10 @@ def verl_scores(
         extra_infos: Sequence[Mapping[str, Any] | None],
         **more: Any,
     ) -> list[VerlScore]:
-        rows = [dict(one or {}) for one in extra_infos]
+        rows = [dict(info or {}) for info in extra_infos]
         pictures = [
-            picture_of(row, said, picture, where=_VERL_WHERE) for row, said in zip(rows, solution_strs, strict=True)
+            picture_of(row, solution, picture, where=_VERL_WHERE)
+            for row, solution in zip(rows, solution_strs, strict=True)
         ]
         texts = [prompt_of(row, prompt, None, where=_VERL_WHERE) for row in rows]
         return _verl_records(reward, reward.judged(pictures, texts), missing)
@@ -265,23 +254,22 @@ def verl_omni_score(
     return compute_score
 
 
-def _verl_records(reward: Reward, judged: RewardBatch, missing: Missing) -> list[VerlScore]:
+def _verl_records(reward: Reward, batch: RewardBatch, missing: Missing) -> list[VerlScore]:
     """Score and parts; every record has the same keys, as verl's tables need it. A part that is missing is NaN."""
-    scores = fill_missing(judged, missing, where=f"reward {reward.name!r}")
-    parts = criterion_logs(reward, judged)
+    scores = fill_missing(batch, missing, where=f"reward {reward.name!r}")
+    parts = criterion_logs(reward, batch)
     return [{"score": score, **{name: of[n] for name, of in parts.items()}} for n, score in enumerate(scores)]
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward for ms-swift: a class for `orms`, in a file that `--external_plugins` names.
+# -- ms-swift ----------------------------------------------------------------------------------------------------------
 #
 #     from swift.rewards import ORM, orms
 #     orms["taste"] = swift_reward(salon.reward("model:taste@taste/mood"), picture=draw, base=ORM)
 #
-# ms-swift makes one object of the class, with args=, and calls it with completions (texts) and every column of the rows
-# as a list: messages, images, and those of the data set. None is a missing number there as in TRL. Read in modelscope/
-# ms-swift, swift/rewards/orm.py at 0431a5d; how rows become columns in its GRPO trainer (`rows_to_batched`).
-# --------------------------------------------------------------------------------------------------
+# The file is named with `--external_plugins`. ms-swift makes one object of the class, with args=, and calls it with
+# completions (texts) and every column of the rows as a list: messages, images, and those of the data set. None is a
+# missing number there as in TRL. Read in modelscope/ms-swift, swift/rewards/orm.py at 0431a5d; how rows become columns
+# in its GRPO trainer (`rows_to_batched`).
 
 _SWIFT_WHERE = "columns that ms-swift gives"
 
@@ -291,7 +279,7 @@ def swift_reward(
 ) -> type:
     """The class for `orms`; `base` is ms-swift's ORM. The prompt is the last that a user said in `messages`."""
 
-    class SalonReward(base):  # type: ignore[misc]  # a class of a library that is not here
+    class SwiftReward(base):  # type: ignore[misc]  # a class of a library that is not here
         """A reward of Salon as ms-swift calls it."""
 
         def __init__(self, args: Any = None, **kwargs: Any) -> None:
@@ -299,23 +287,23 @@ def swift_reward(
 
         def __call__(self, completions: list[str], **kwargs: Any) -> list[float | None]:
             rows = rows_of(kwargs, len(completions))
-            pictures = [picture_of(row, one, picture, where=_SWIFT_WHERE) for row, one in zip(rows, completions)]
+            pictures = [
+                picture_of(row, completion, picture, where=_SWIFT_WHERE) for row, completion in zip(rows, completions)
+            ]
             texts = [prompt_of(row, prompt, row.get("messages"), where=_SWIFT_WHERE) for row in rows]
             return reward.judged(pictures, texts).rewards
 
-    SalonReward.__name__ = SalonReward.__qualname__ = reward.name
-    return SalonReward
+    SwiftReward.__name__ = SwiftReward.__qualname__ = reward.name
+    return SwiftReward
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward for flow_grpo: pictures of a diffusion model, as it made them.
+# -- flow_grpo ---------------------------------------------------------------------------------------------------------
 #
 #     fn(images, prompts, metadata) -> (scores, {})                    one of `multi_score`'s functions: flow_grpo_score
 #     fn(images, prompts, metadata, ...) -> ({"avg": ..., ...}, {})    what `multi_score` itself gives: flow_grpo_reward
 #
-# images are a float tensor NCHW from 0 to 1, or a uint8 array NHWC. There is no missing number: see `rows`. Read in
-# yifan123/flow_grpo, flow_grpo/rewards.py at 54809b5. Training takes `avg` and logs every key.
-# --------------------------------------------------------------------------------------------------
+# images are a float tensor NCHW from 0 to 1, or a uint8 array NHWC. Read in yifan123/flow_grpo, flow_grpo/rewards.py at
+# 54809b5. Training takes `avg` and logs every key.
 
 
 def flow_grpo_score(reward: Reward, *, missing: Missing = "raise") -> Callable[..., tuple[list[float], dict[str, Any]]]:
@@ -323,8 +311,8 @@ def flow_grpo_score(reward: Reward, *, missing: Missing = "raise") -> Callable[.
     check_missing(missing)
 
     def fn(images: Any, prompts: Sequence[str], metadata: Any) -> tuple[list[float], dict[str, Any]]:
-        judged = reward.judged(images, list(prompts))
-        return fill_missing(judged, missing, where=f"reward {reward.name!r}"), {}
+        batch = reward.judged(images, list(prompts))
+        return fill_missing(batch, missing, where=f"reward {reward.name!r}"), {}
 
     return fn
 
@@ -338,31 +326,28 @@ def flow_grpo_reward(
     def fn(
         images: Any, prompts: Sequence[str], metadata: Any, ref_images: Any = None, only_strict: bool = True
     ) -> tuple[dict[str, list[float]], dict[str, Any]]:
-        judged = reward.judged(images, list(prompts))
-        scores = fill_missing(judged, missing, where=f"reward {reward.name!r}")
-        return {**criterion_logs(reward, judged), "avg": scores}, {}
+        batch = reward.judged(images, list(prompts))
+        scores = fill_missing(batch, missing, where=f"reward {reward.name!r}")
+        return {**criterion_logs(reward, batch), "avg": scores}, {}
 
     return fn
 
 
-# --------------------------------------------------------------------------------------------------
-# A reward for Flow-Factory: a class that its registry loads by name.
+# -- Flow-Factory ------------------------------------------------------------------------------------------------------
 #
 #     # my_package/taste.py, named in the configuration as reward_model: my_package.taste.Taste
 #     Taste = flow_factory_reward(salon.reward("model:taste@taste/mood"), PointwiseRewardModel, RewardModelOutput)
 #
 # Flow-Factory makes one object of the class with config and accelerator and calls it with prompt= and image=, lists of
-# texts and PIL images. It wants a RewardModelOutput(rewards, extra_info); there is no missing number: see `rows`. Read
-# in
-# X-GenGroup/Flow-Factory, src/flow_factory/rewards/abc.py at 5f6cda1.
-# --------------------------------------------------------------------------------------------------
+# texts and PIL images. It wants a RewardModelOutput(rewards, extra_info). Read in X-GenGroup/Flow-Factory,
+# src/flow_factory/rewards/abc.py at 5f6cda1.
 
 
 def flow_factory_reward(reward: Reward, base: type, output: type, *, missing: Missing = "raise") -> type:
     """The class; `base` and `output` are Flow-Factory's PointwiseRewardModel and RewardModelOutput."""
     check_missing(missing)
 
-    class SalonReward(base):  # type: ignore[misc]  # a class of a library that is not here
+    class FlowFactoryReward(base):  # type: ignore[misc]  # a class of a library that is not here
         """A reward of Salon as Flow-Factory calls it."""
 
         required_fields = ("image", "prompt")
@@ -383,11 +368,11 @@ def flow_factory_reward(reward: Reward, base: type, output: type, *, missing: Mi
         ) -> Any:
             if image is None:
                 raise BadValue("pictures are needed", found="none", where="image that Flow-Factory gives")
-            judged = reward.judged(image, prompt)
+            batch = reward.judged(image, prompt)
             return output(
-                rewards=fill_missing(judged, missing, where=f"reward {reward.name!r}"),
-                extra_info={**judged.parts, "without": judged.missing},
+                rewards=fill_missing(batch, missing, where=f"reward {reward.name!r}"),
+                extra_info={**batch.parts, "without": batch.missing},
             )
 
-    SalonReward.__name__ = SalonReward.__qualname__ = reward.name
-    return SalonReward
+    FlowFactoryReward.__name__ = FlowFactoryReward.__qualname__ = reward.name
+    return FlowFactoryReward

@@ -34,9 +34,8 @@ from pydantic import Field
 from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.weights import Sealed, full_id, read_sealed, read_weights
-from salon.study import Prompt
-from salon.study.nouns import Noun, Signature
+from salon.select.weights import SealedRecord, full_id, read_sealed, read_weights
+from salon.study import Noun, Prompt, Signature
 
 ROUTES_FORMAT: Final = "salon.routes/1"
 LOGIT = "logit"
@@ -87,7 +86,7 @@ class RouteFeedback(Noun):
     category: str | None = None
 
 
-class Routes(Sealed):
+class Routes(SealedRecord):
     """All jobs that are known, and how much was heard since."""
 
     format: Literal["salon.routes/1"] = ROUTES_FORMAT
@@ -105,37 +104,39 @@ class Routes(Sealed):
 
     def route(self, weights: str | None = None, category: str | None = None) -> GeneratorRoute:
         """The route of a job, in `category` where there is one, else in all together."""
-        wanted = self._shares(weights)
-        fits = [one for one in self.routes if _same(one.weights, wanted)]
+        shares = self._shares(weights)
+        fits = [
+            entry
+            for entry in self.routes
+            if all(
+                math.isclose(entry.weights.get(id, 0), shares.get(id, 0), abs_tol=1e-9)
+                for id in {*entry.weights, *shares}
+            )
+        ]
         if not fits:
-            known = "; ".join(dict.fromkeys(_weights_words(one.weights) for one in self.routes))
+            answers = "; ".join(dict.fromkeys(_weights_words(entry.weights) for entry in self.routes))
             raise UnknownReference(
-                "routes for these weights are needed", found=_weights_words(wanted), where=self.source,
-                remedy=f"make them with salon select route --weights; there are routes for {known}",
+                "routes for these weights are needed", found=_weights_words(shares), where=self.source,
+                remedy=f"make them with salon select route --weights; there are routes for {answers}",
             )  # fmt: skip
-        found = next((one for one in fits if one.category == category and one.arms), None)
-        found = found or next((one for one in fits if one.category is None and one.arms), None)
-        if found is None:
-            why = next((one.reason for one in fits if one.reason), "no scores")
-            known = ", ".join(str(one.category or "all together") for one in fits if one.arms) or "none"
+        route = next((entry for entry in fits if entry.category == category and entry.arms), None)
+        route = route or next((entry for entry in fits if entry.category is None and entry.arms), None)
+        if route is None:
+            why = next((entry.reason for entry in fits if entry.reason), "no scores")
+            answers = ", ".join(str(entry.category or "all together") for entry in fits if entry.arms) or "none"
             raise UnknownReference(
                 "a route with generators is needed", found=f"none for category {category!r} ({why})",
-                where=self.source, remedy=f"categories with an answer: {known}",
+                where=self.source, remedy=f"categories with an answer: {answers}",
             )  # fmt: skip
-        return found
+        return route
 
     def _shares(self, weights: str | None) -> dict[str, float]:
         if weights is None:
-            several = [one.weights for one in self.routes if len(one.weights) > 1]
+            several = [route.weights for route in self.routes if len(route.weights) > 1]
             return dict(several[0] if several else self.routes[0].weights)
-        given = read_weights(weights, self.criteria)
-        whole = sum(given.values())
-        return {id: weight / whole for id, weight in given.items() if weight}
-
-
-def _same(one: Mapping[str, float], other: Mapping[str, float]) -> bool:
-    ids = {id for shares in (one, other) for id, share in shares.items() if share > 0}
-    return all(math.isclose(one.get(id, 0), other.get(id, 0), abs_tol=1e-9) for id in ids)
+        numbers = read_weights(weights, self.criteria)
+        whole = sum(numbers.values())
+        return {id: weight / whole for id, weight in numbers.items() if weight}
 
 
 def _weights_words(weights: Mapping[str, float]) -> str:
@@ -157,13 +158,18 @@ def choose_route(
 ) -> RouteChoice:
     """The generator to call for a prompt."""
     route = routes.route(weights, category)
-    drawn = _explore_scores(route.arms, explore, c, seed, prompt)
-    top = max(route.arms, key=lambda arm: drawn.get(arm.generator, arm.score))
+    scores = _explore_scores(route.arms, explore, c, seed, prompt)
+    top = max(route.arms, key=lambda arm: scores.get(arm.generator, arm.score))
     best = max(route.arms, key=lambda arm: arm.score)
     tied = tuple(arm.generator for arm in route.arms if arm.best and arm is not best)
+    how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
+    why = f"{top.generator} has the {how} for {route.job} in {route.category or 'all categories together'}"
+    why += f" (the highest score is {best.generator}'s)" if top is not best else ""
+    why += f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
+    why += f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
     return RouteChoice(
         prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,
-        tied=tied, drawn=drawn, why=_why(route, top, best, tied, category, explore),
+        tied=tied, drawn=scores, why=f"{why}.",
     )  # fmt: skip
 
 
@@ -176,63 +182,57 @@ def _explore_scores(arms: Sequence[Arm], explore: Explore, c: float, seed: int, 
         return {arm.generator: arm.score + c * (arm.sd or 0.0) for arm in arms}
     words = int.from_bytes(hashlib.sha256(prompt.encode()).digest()[:8], "big")
     noise = np.random.default_rng([seed, words]).standard_normal(len(arms))
-    named = sorted(range(len(arms)), key=lambda number: arms[number].generator)  # ranks may change, draws do not
-    return {arms[i].generator: arms[i].score + (arms[i].sd or 0.0) * float(z) for i, z in zip(named, noise)}
-
-
-def _why(
-    route: GeneratorRoute, top: Arm, best: Arm, tied: tuple[str, ...], category: str | None, explore: Explore
-) -> str:
-    where = route.category or "all categories together"
-    fallback = f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
-    same = f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
-    how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
-    other = f" (the highest score is {best.generator}'s)" if top is not best else ""
-    return f"{top.generator} has the {how} for {route.job} in {where}{other}{same}{fallback}."
+    by_name = sorted(range(len(arms)), key=lambda number: arms[number].generator)  # ranks may change, draws do not
+    return {arms[i].generator: arms[i].score + (arms[i].sd or 0.0) * float(z) for i, z in zip(by_name, noise)}
 
 
 # -- feedback ----------------------------------------------------------------------------------------------------------
 
 
-def apply_feedback(routes: Routes, heard: Sequence[RouteFeedback]) -> Routes:
+def apply_feedback(routes: Routes, feedback: Sequence[RouteFeedback]) -> Routes:
     """The routes after more comparisons; those of their category and those of all categories move."""
-    found = list(routes.routes)
-    for one in heard:
-        fitting = [n for n, route in enumerate(found) if _about(route, one, routes)]
+    updated = list(routes.routes)
+    for comparison in feedback:
+        fitting = [n for n, route in enumerate(updated) if _about(route, comparison, routes)]
         if not fitting:
             raise UnknownReference(
                 "feedback about generators and a job that have a route in logits is needed",
-                found=f"{one.winner} against {one.loser}, {one.criterion or 'the whole'}",
+                found=f"{comparison.winner} against {comparison.loser}, {comparison.criterion or 'the whole'}",
                 where=routes.source,
                 remedy="there are routes for "
-                + "; ".join(dict.fromkeys(_weights_words(route.weights) for route in found)),
+                + "; ".join(dict.fromkeys(_weights_words(route.weights) for route in updated)),
             )
         for n in fitting:
-            found[n] = _update_route(found[n], one)
-    return routes.model_copy(update={"routes": tuple(found), "heard": routes.heard + len(heard)})
+            updated[n] = _update_route(updated[n], comparison)
+    return routes.model_copy(update={"routes": tuple(updated), "heard": routes.heard + len(feedback)})
 
 
-def _about(route: GeneratorRoute, one: RouteFeedback, routes: Routes) -> bool:
+def _about(route: GeneratorRoute, comparison: RouteFeedback, routes: Routes) -> bool:
     names = {arm.generator for arm in route.arms}
-    if route.scale != LOGIT or one.winner not in names or one.loser not in names or one.winner == one.loser:
+    if (
+        route.scale != LOGIT
+        or comparison.winner not in names
+        or comparison.loser not in names
+        or comparison.winner == comparison.loser
+    ):
         return False
-    if route.category is not None and route.category != one.category:
+    if route.category is not None and route.category != comparison.category:
         return False
     used = [id for id, share in route.weights.items() if share > 0]
-    if one.criterion is None:
+    if comparison.criterion is None:
         return len(used) > 1 or len(routes.criteria) == 1
-    return used == [full_id(one.criterion, routes.criteria)]
+    return used == [full_id(comparison.criterion, routes.criteria)]
 
 
-def _update_route(route: GeneratorRoute, one: RouteFeedback) -> GeneratorRoute:
+def _update_route(route: GeneratorRoute, comparison: RouteFeedback) -> GeneratorRoute:
     arms = {arm.generator: arm for arm in route.arms}
-    a, b = arms[one.winner], arms[one.loser]
+    a, b = arms[comparison.winner], arms[comparison.loser]
     va, vb = (a.sd or 0.0) ** 2, (b.sd or 0.0) ** 2
     v = va + vb
     k = 1 / math.sqrt(1 + math.pi * v / 8)
     p = float(expit(k * (a.score - b.score)))
     i = k * k * p * (1 - p)
-    step = k * ((0.5 if one.tie else 1.0) - p) / (1 + i * v)
+    step = k * ((0.5 if comparison.tie else 1.0) - p) / (1 + i * v)
     arms[a.generator] = a.model_copy(update={"score": a.score + va * step, "sd": _updated_sd(a.sd, i, v)})
     arms[b.generator] = b.model_copy(update={"score": b.score - vb * step, "sd": _updated_sd(b.sd, i, v)})
     ordered = sorted(arms.values(), key=lambda arm: -arm.score)
@@ -263,9 +263,7 @@ def read_routes(path: Path) -> Routes:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Routes in use: who draws which prompt, and what came back.
-# --------------------------------------------------------------------------------------------------
+# -- routes in use -----------------------------------------------------------------------------------------------------
 
 
 def choose_routes(
@@ -279,8 +277,8 @@ def choose_routes(
 ) -> list[RouteChoice]:
     """Who is called for each prompt."""
     return [
-        choose_route(routes, one.id, category=one.category, weights=weights, explore=explore, c=c, seed=seed)
-        for one in prompts
+        choose_route(routes, prompt.id, category=prompt.category, weights=weights, explore=explore, c=c, seed=seed)
+        for prompt in prompts
     ]
 
 
@@ -288,17 +286,18 @@ def route_prompts(
     path: Path, prompts: Sequence[Prompt], weights: str | None, seed: int, explore: Explore = "no"
 ) -> tuple[dict[str, RouteChoice], tuple[str, ...]]:
     """Who draws each prompt by a file of routes, and what has to be said of it."""
-    made = choose_routes(read_routes(path), prompts, weights=weights, explore=explore, seed=seed)
-    fallen = sum(one.asked is not None and one.asked != one.category for one in made)
-    tied = sum(bool(one.tied) for one in made)
-    said = [f"routes: {len({one.generator for one in made})} generators for {len(made)} prompts ({made[0].job})"]
+    choices = choose_routes(read_routes(path), prompts, weights=weights, explore=explore, seed=seed)
+    fallen = sum(choice.asked is not None and choice.asked != choice.category for choice in choices)
+    tied = sum(bool(choice.tied) for choice in choices)
+    names = {choice.generator for choice in choices}
+    notes = [f"routes: {len(names)} generators for {len(choices)} prompts ({choices[0].job})"]
     if tied:
-        said.append(f"routes: for {tied} prompts the best generator cannot be told from another")
+        notes.append(f"routes: for {tied} prompts the best generator cannot be told from another")
     if fallen:
-        said.append(f"routes: {fallen} prompts are of a category without a route; all categories together decided")
+        notes.append(f"routes: {fallen} prompts are of a category without a route; all categories together decided")
     if explore != "no":
-        said.append(f"routes: explored by {explore}, seed {seed}")
-    return {one.prompt: one for one in made}, tuple(said)
+        notes.append(f"routes: explored by {explore}, seed {seed}")
+    return {choice.prompt: choice for choice in choices}, tuple(notes)
 
 
 def read_feedback(path: Path) -> list[RouteFeedback]:
@@ -307,7 +306,7 @@ def read_feedback(path: Path) -> list[RouteFeedback]:
         lines = path.read_text(encoding="utf-8").splitlines()
     except OSError as error:
         raise BadFile("a file of feedback is needed", found=error.strerror, where=str(path)) from None
-    found = []
+    feedback = []
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
@@ -318,7 +317,7 @@ def read_feedback(path: Path) -> list[RouteFeedback]:
             raise BadFile("feedback is one JSON object a line", found=str(error), where=where) from None
         if not isinstance(record, dict):
             raise BadFile("feedback is one JSON object a line", found=type(record).__name__, where=where)
-        found.append(RouteFeedback.parse(record, where=where))
-    if not found:
+        feedback.append(RouteFeedback.parse(record, where=where))
+    if not feedback:
         raise BadValue("feedback is needed", found="an empty file", where=str(path))
-    return found
+    return feedback

@@ -11,15 +11,12 @@ from typing import Any
 from pydantic import ValidationError
 from scipy import stats
 
-from salon.bench.arena import FORMAT as ARENA
-from salon.bench.arena import ArenaSnapshot, RoutingCandidate, RoutingJob
-from salon.bench.arena_fit import ArenaSettings, arena_snapshot
+from salon.bench import FORMAT as ARENA, ArenaSettings, ArenaSnapshot, RoutingCandidate, RoutingJob, arena_snapshot
 from salon.errors import BadFile, BadValue
-from salon.fuse.results import FORMAT as FUSED
-from salon.fuse.results import FuseReport, ScoreRow
+from salon.fuse import FORMAT as FUSED, FuseReport, ScoreRow
 from salon.select.route import LOGIT, Arm, GeneratorRoute, Routes, mark_best, read_routes
 from salon.select.weights import read_weights
-from salon.store.folder import open_study
+from salon.store import open_study
 from salon.study import Signature
 
 ROUTE_POLICIES = (
@@ -41,11 +38,11 @@ def study_routes(
     """Routes from the judgments of a study, in each category and in all together."""
     study = open_study(folder)
     ids = [criterion.id for criterion in study.criteria]
-    given = {} if weights is None else {id: w for id, w in read_weights(weights, ids).items() if w}
+    given_weights = {} if weights is None else {id: w for id, w in read_weights(weights, ids).items() if w}
     settings = ArenaSettings(prior=prior, seed=seed)
     grouped = any(item.category for item in study.nouns("items"))
     grouped = grouped or any(prompt.category for prompt in study.nouns("prompts"))
-    snapshot = arena_snapshot(study, settings, by_category=grouped, weights=given, progress=progress)
+    snapshot = arena_snapshot(study, settings, by_category=grouped, weights=given_weights, progress=progress)
     return arena_routes(snapshot)
 
 
@@ -101,32 +98,22 @@ def _fused_route(
 ) -> GeneratorRoute:
     whole = sum(weights.values())
     shares = {id: weight / whole for id, weight in weights.items() if weight}
-    told = {"job": job, "weights": shares, "category": category, "scale": scale}
+    fields = {"job": job, "weights": shares, "category": category, "scale": scale}
     if any(id not in boards for id in shares):
-        return GeneratorRoute(**told, reason=f"no scores under {', '.join(id for id in shares if id not in boards)}")
-    signs = {id: _sign([row.value for row in sorted(boards[id].values(), key=_rank)]) for id in shares}
-    names = [one for one in boards[next(iter(shares))] if all(one in boards[id] for id in shares)]
-    arms = [
-        Arm(
-            generator=one,
-            score=sum(share * signs[id] * boards[id][one].value for id, share in shares.items()),
-            sd=_joint([(share, boards[id][one].error) for id, share in shares.items()]),
-        )
-        for one in names
-    ]
+        return GeneratorRoute(**fields, reason=f"no scores under {', '.join(id for id in shares if id not in boards)}")
+    signs = {id: _sign([row.value for row in sorted(boards[id].values(), key=lambda row: row.rank)]) for id in shares}
+    names = [generator for generator in boards[next(iter(shares))] if all(generator in boards[id] for id in shares)]
+    arms = []
+    for generator in names:
+        score = sum(share * signs[id] * boards[id][generator].value for id, share in shares.items())
+        errors = [(share, boards[id][generator].error) for id, share in shares.items()]
+        known = [share * error for share, error in errors if error is not None]
+        sd = math.hypot(*known) if len(known) == len(errors) else None
+        arms.append(Arm(generator=generator, score=score, sd=sd))
     reason = None if arms else "no generator has a score under every criterion"
     return GeneratorRoute(
-        **told, arms=tuple(mark_best(sorted(arms, key=lambda arm: -arm.score))) if arms else (), reason=reason
+        **fields, arms=tuple(mark_best(sorted(arms, key=lambda arm: -arm.score))) if arms else (), reason=reason
     )
-
-
-def _rank(row: ScoreRow) -> int:
-    return row.rank
-
-
-def _joint(parts: list[tuple[float, float | None]]) -> float | None:
-    known = [share * error for share, error in parts if error is not None]
-    return math.hypot(*known) if len(known) == len(parts) else None
 
 
 def read_any_routes(path: Path, weights: str | None = None) -> Routes:
@@ -145,10 +132,10 @@ def read_any_routes(path: Path, weights: str | None = None) -> Routes:
 def _record(path: Path) -> dict[str, Any]:
     """A JSON object; an empty one for anything else, which whoever reads it in earnest refuses."""
     try:
-        found = json.loads(path.read_bytes())
+        content = json.loads(path.read_bytes())
     except (OSError, ValueError, RecursionError):
         return {}
-    return found if isinstance(found, dict) else {}
+    return content if isinstance(content, dict) else {}
 
 
 def read_arena(path: Path) -> ArenaSnapshot:
@@ -171,10 +158,15 @@ def _route(job: RoutingJob, snapshot: ArenaSnapshot) -> GeneratorRoute:
     weights = {id: share for id, share in job.weights.items() if share > 0}
     board = snapshot.board(next(iter(weights)), job.category) if len(weights) == 1 else None
     scale = LOGIT if board is None else board.scale
-    sign = _sign([one.score.value for one in job.candidates])
+    sign = _sign([candidate.score.value for candidate in job.candidates])
     arms = tuple(
-        Arm(generator=one.generator, score=sign * one.score.value, sd=_error(one), best=one.generator in job.best)
-        for one in job.candidates
+        Arm(
+            generator=candidate.generator,
+            score=sign * candidate.score.value,
+            sd=_error(candidate),
+            best=candidate.generator in job.best,
+        )
+        for candidate in job.candidates
     )
     scale = scale if sign > 0 else f"{scale}, turned round"
     return GeneratorRoute(
@@ -187,12 +179,12 @@ def _sign(best_first: Sequence[float]) -> int:
     return -1 if best_first and best_first[0] < best_first[-1] else 1
 
 
-def _error(one: RoutingCandidate) -> float | None:
+def _error(candidate: RoutingCandidate) -> float | None:
     """The standard error; of snapshots that do not state it, what the interval tells: Student's over blocks, else the
     normal one, which is a little too much where few prompts are behind it."""
-    score = one.score
-    if one.error is not None:
-        return one.error
+    score = candidate.score
+    if candidate.error is not None:
+        return candidate.error
     if score.low is None or score.high is None:
         return None
     blocks = score.unit.startswith("block")

@@ -1,4 +1,8 @@
-"""Scores of many items under several criteria, as the decisions of this stage take them."""
+"""Scores of many items under several criteria, as decisions take them: one table, by scorers named or given.
+
+Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale of
+its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
+"""
 
 from __future__ import annotations
 
@@ -12,11 +16,20 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, UnknownReference
-from salon.judge.model_scorers import expand_raters, scorer_names
-from salon.judge.picture_scores import DistributedScorer, PictureSource, score_pictures
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import SCORES_FOLDER, ScoreSettings, read_scores, score_study, scores_file
-from salon.models.cache import ResultCache
+from salon.judge import (
+    SCORES_FOLDER,
+    DistributedScorer,
+    PictureSource,
+    ScoreSettings,
+    expand_raters,
+    make_scorer,
+    read_scores,
+    score_pictures,
+    score_study,
+    scorer_names,
+    scores_file,
+)
+from salon.models import ResultCache
 from salon.select.weights import ScorerColumn, ScoreReference, describe_scorer, make_reference
 from salon.study import Scorer, Study
 
@@ -56,34 +69,32 @@ class ScoreTable:
         return {item: number for number, item in enumerate(self.items)}
 
 
-# --------------------------------------------------------------------------------------------------
-# Scorers and what they say of pictures, as the stage `select` takes it.
-#
-# Logits of one trained model share a scale, so its criteria may be added as they stand. Every other scorer has a scale
-# of
-# its own, whatever range its card gives: 0.7 of the words is not 0.7 of the contrast.
-# --------------------------------------------------------------------------------------------------
-
 StepCallback = Callable[[str, int, int], None]
 """What is being done, how much of it is done, and of how much."""
+
+
+def no_progress(step: str, completed: int, total: int) -> None:
+    """A StepCallback that reports nothing."""
+
+
 ColumnCheck = Callable[[Sequence[ScorerColumn]], object]
 """Refuses columns of scores, if it must, before a single picture is looked at."""
 
 
 def list_scorers(names: Sequence[str], models: Sequence[Path] = (), criteria: Sequence[str] = ()) -> list[str]:
-    """How `scorer_named` calls them: those named, and one for each criterion of each model.
+    """How `make_scorer` calls them: those named, and one for each criterion of each model.
 
     A model's flag head is left out: it says what to hold back, not what is better.
     """
-    found = list(names)
+    scorers = list(names)
     for folder in models:
-        found += scorer_names(folder, criteria, flag=False)
-    if not found:
+        scorers += scorer_names(folder, criteria, flag=False)
+    if not scorers:
         raise BadValue(
             "at least one scorer is needed", found="none", remedy="-s NAME (salon score --list names them), "
             "or --model FOLDER of a model trained by salon train",
         )  # fmt: skip
-    return found
+    return scorers
 
 
 def study_scores(
@@ -91,22 +102,24 @@ def study_scores(
     folder: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     *,
     scorers: Sequence[Scorer] = (),
     check: ColumnCheck = lambda columns: None,
 ) -> ScoreTable:
     """Scores of all items of a study, by scorers named in words or given; each picture is looked at once."""
-    settings, kept, home = settings or ScoreSettings(), ResultCache(), folder.resolve()
+    settings, cache, home = settings or ScoreSettings(), ResultCache(), folder.resolve()
     settings = settings.model_copy(update={"rater": settings.rater.on(study, home)})
-    words = expand_raters(words, [one.id for one in study.criteria])
+    words = expand_raters(words, [word.id for word in study.criteria])
     here = settings.engine == "here"
-    named = [make_scorer(one, settings, kept) if here else DistributedScorer(one, settings, home) for one in words]
-    everyone: list[Scorer] = [*named, *scorers]
+    named_scorers = [
+        make_scorer(word, settings, cache) if here else DistributedScorer(word, settings, home) for word in words
+    ]
+    everyone: list[Scorer] = [*named_scorers, *scorers]
     columns = score_columns(everyone)
     check(columns)
     for scorer in everyone:
-        score_study(study, home, scorer, settings, _counter(watch, scorer.name), kept=kept)
+        score_study(study, home, scorer, settings, _counter(watch, scorer.name), cache=cache)
     tables = [read_scores(scores_file(home / SCORES_FOLDER, scorer.name)) for scorer in everyone]
     items = list(study.nouns("items"))[: settings.limit]
     return _join_tables([item.id for item in items], columns, tables, study.hash[:12])
@@ -117,24 +130,24 @@ def picture_scores(
     out: Path,
     words: Sequence[str],
     settings: ScoreSettings | None = None,
-    watch: StepCallback = lambda doing, done, wanted: None,
+    watch: StepCallback = no_progress,
     *,
     check: ColumnCheck = lambda columns: None,
 ) -> ScoreTable:
     """The same for pictures that are no study; tables of scores are written to the folder `out`."""
     settings = settings or ScoreSettings()
-    everyone = [make_scorer(one, settings) for one in words]
+    everyone = [make_scorer(word, settings) for word in words]
     columns = score_columns(everyone)
     check(columns)
-    for one, scorer in zip(words, everyone):
-        score_pictures(source, out, one, settings, _counter(watch, scorer.name))
+    for word, scorer in zip(words, everyone):
+        score_pictures(source, out, word, settings, _counter(watch, scorer.name))
     tables = [read_scores(scores_file(out, scorer.name)) for scorer in everyone]
     items = tables[0].column("item").to_pylist()
     return _join_tables(items, columns, tables, source.digest)
 
 
 def _counter(watch: StepCallback, name: str) -> Callable[[int, int], None]:
-    return lambda done, wanted: watch(name, done, wanted)
+    return lambda completed, total: watch(name, completed, total)
 
 
 def score_columns(scorers: Sequence[Scorer]) -> list[ScorerColumn]:
@@ -143,7 +156,7 @@ def score_columns(scorers: Sequence[Scorer]) -> list[ScorerColumn]:
     again = [name for name in dict.fromkeys(names) if names.count(name) > 1]
     if again:
         raise BadValue("each scorer may be named once", found=f"{again[0]!r} {names.count(again[0])} times")
-    return [describe_scorer(one) for one in scorers]
+    return [describe_scorer(entry) for entry in scorers]
 
 
 def _join_tables(

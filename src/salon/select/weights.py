@@ -1,4 +1,24 @@
-"""Files that carry a hash of what they hold, so that a change by hand is seen: references, gates, routes."""
+"""Criterion weights, and how criteria on different scales become one number.
+
+    weights   typography=3,mood=1       only these criteria count, three to one
+              typography=3,*=1          all others count 1
+              (none given)              every criterion counts alike
+
+A blend is the weighted mean of contributions, shares w_d summing to 1:
+
+    total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
+
+and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). The c_d and u_d
+are declared, never computed from the items at hand (an item's total would then depend on the others):
+
+    one criterion        as it stands: c = 0, u = 1
+    one scale            as they stand, where all criteria that count name the same scale: logits of one model, one 1-5
+                         scale, or `equal` says so
+    a frozen reference   mean and sd of each criterion over a stated set of items (`ScoreReference`)
+
+Anything else is refused. A reference is chosen once and written down with a hash; the items that are picked among never
+enter it. References, gates and routes are sealed files: a change by hand is noticed.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +26,7 @@ import difflib
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Final, Literal, TypeVar
 
@@ -15,14 +35,13 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, NotIdentified, TooFew, UnknownReference
-from salon.store.atomic_files import write_json
-from salon.study.interfaces import Scorer, ScorerCard
-from salon.study.nouns import Noun
+from salon.store import write_json
+from salon.study import Noun, Scorer, ScorerCard
 
-RecordType = TypeVar("RecordType", bound="Sealed")
+RecordType = TypeVar("RecordType", bound="SealedRecord")
 
 
-class Sealed(Noun):
+class SealedRecord(Noun):
     """A record that is kept in such a file."""
 
     format: str
@@ -34,7 +53,7 @@ class Sealed(Noun):
         return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
-def write_sealed(record: Sealed, path: Path, *, overwrite: bool = False) -> None:
+def write_sealed(record: SealedRecord, path: Path, *, overwrite: bool = False) -> None:
     """Write the file, its hash with it; BadFile where there is one and nobody asked to replace it."""
     write_json(path, {**record.model_dump(mode="json"), "hash": record.hash}, overwrite=overwrite)
 
@@ -56,22 +75,16 @@ def read_sealed(kind: type[RecordType], path: Path, *, name: str, make: str, cha
             f"a file with {name} in the format {format} is needed", found="another file", where=where, remedy=make
         )
     hash = record.pop("hash", None)
-    found = kind.parse(record, where=where)
-    if hash != found.hash:
+    sealed = kind.parse(record, where=where)
+    if hash != sealed.hash:
         raise BadFile(
             f"a file with {name} as it was written is needed",
-            found=f"hash {hash} in the file, {found.hash} of what it holds", where=where, remedy=changed,
+            found=f"hash {hash} in the file, {sealed.hash} of what it holds", where=where, remedy=changed,
         )  # fmt: skip
-    return found
+    return sealed
 
 
-# --------------------------------------------------------------------------------------------------
-# A frozen reference: mean and standard deviation of every criterion over a stated set of items, kept in a file.
-#
-# Scores of different scorers cannot be added as they stand. They can be once each is measured in standard deviations of
-# the same, stated set of items. The set is chosen once and its numbers are written down with a hash; the items that are
-# picked among never enter it.
-# --------------------------------------------------------------------------------------------------
+# -- frozen references -------------------------------------------------------------------------------------------------
 
 REFERENCE_FORMAT: Final = "salon.reference/1"
 LEAST_ITEMS = 10
@@ -93,7 +106,7 @@ class ReferenceLevel(Noun):
     signature: str = Field("", description="Of the scorer; scores of another one do not fit.")
 
 
-class ScoreReference(Sealed):
+class ScoreReference(SealedRecord):
     """Levels of several criteria over one set of items."""
 
     format: Literal["salon.reference/1"] = REFERENCE_FORMAT
@@ -103,19 +116,21 @@ class ScoreReference(Sealed):
 
     def level(self, criterion: str, signature: str = "") -> ReferenceLevel:
         """The level of a criterion; refused where it is another scorer's."""
-        found = next((one for one in self.levels if one.criterion == criterion), None)
-        if found is None:
+        match = next((level for level in self.levels if level.criterion == criterion), None)
+        if match is None:
             raise UnknownReference(
-                "a reference that knows the criterion is needed", found=f"none for {criterion!r}",
-                where=f"reference {self.name}", remedy="it knows " + ", ".join(one.criterion for one in self.levels),
-            )  # fmt: skip
-        if signature and found.signature and signature != found.signature:
+                "a reference that knows the criterion is needed",
+                found=f"none for {criterion!r}",
+                where=f"reference {self.name}",
+                remedy="it knows " + ", ".join(level.criterion for level in self.levels),
+            )
+        if signature and match.signature and signature != match.signature:
             raise BadValue(
                 "a reference made with the same scorer is needed", found=signature,
-                where=f"reference {self.name}, {criterion}, made with {found.signature}",
+                where=f"reference {self.name}, {criterion}, made with {match.signature}",
                 remedy="make the reference again with this scorer",
             )  # fmt: skip
-        return found
+        return match
 
 
 def make_reference(
@@ -129,29 +144,29 @@ def make_reference(
     """The reference of `values` (items, criteria), NaN where an item has no score."""
     if values.ndim != 2 or values.shape[1] != len(criteria):
         raise BadValue("a table of items by criteria is needed", found=f"shape {values.shape} for {len(criteria)}")
-    told = signatures or [""] * len(criteria)
+    scorer_signatures = signatures or [""] * len(criteria)
     return ScoreReference(
         name=name,
         data=data,
-        levels=tuple(_level(id, values[:, number], told[number]) for number, id in enumerate(criteria)),
+        levels=tuple(_level(id, values[:, number], scorer_signatures[number]) for number, id in enumerate(criteria)),
     )
 
 
 def _level(criterion: str, column: NDArray[np.float64], signature: str) -> ReferenceLevel:
-    known = column[np.abs(column) <= FARTHEST]  # False for NaN
-    if len(known) < LEAST_ITEMS:
+    scores = column[np.abs(column) <= FARTHEST]  # False for NaN
+    if len(scores) < LEAST_ITEMS:
         raise TooFew(
-            f"at least {LEAST_ITEMS} scored items are needed for a reference", found=len(known), where=criterion,
+            f"at least {LEAST_ITEMS} scored items are needed for a reference", found=len(scores), where=criterion,
             remedy="choose a larger set of items",
         )  # fmt: skip
-    sd = float(known.std(ddof=1))
-    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(known).max()))):
+    sd = float(scores.std(ddof=1))
+    if not (math.isfinite(sd) and sd > 1e-12 * max(1.0, float(np.abs(scores).max()))):
         raise NotIdentified(
-            "scores that differ are needed for a reference", found=f"{len(known)} equal to {known[0]:g}",
+            "scores that differ are needed for a reference", found=f"{len(scores)} equal to {scores[0]:g}",
             where=criterion, remedy="leave this scorer out: it tells no item from another",
         )  # fmt: skip
     return ReferenceLevel(
-        criterion=criterion, mean=float(known.mean()), sd=sd, n=len(known), missing=len(column) - len(known),
+        criterion=criterion, mean=float(scores.mean()), sd=sd, n=len(scores), missing=len(column) - len(scores),
         signature=signature,
     )  # fmt: skip
 
@@ -164,29 +179,7 @@ def read_reference(path: Path) -> ScoreReference:
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Criterion weights, and how criteria on different scales become one number.
-#
-#     weights   typography=3,mood=1       only these criteria count, three to one
-#               typography=3,*=1          all others count 1
-#               (none given)              every criterion counts alike
-#
-# A blend is the weighted mean of contributions, shares w_d summing to 1:
-#
-#     total = sum_d w_d s_d (x_d - c_d) / u_d        s_d = -1 where lower is better, else 1
-#
-# and its standard deviation, errors of criteria taken as independent, is sqrt(sum_d (w_d sd_d / u_d)²). Where the c_d
-# and
-# u_d come from is declared, never worked out from the items at hand (then an item's total would depend on its company):
-#
-#     one criterion        as it stands: c = 0, u = 1
-#     one scale            as they stand, where all criteria that count name the same scale: logits of one model, one
-# 1-5
-#                          scale, or `equal` says so
-#     a frozen reference   mean and sd of each criterion over a stated set of items (`salon.select.weights`)
-#
-# Anything else is refused.
-# --------------------------------------------------------------------------------------------------
+# -- weights -----------------------------------------------------------------------------------------------------------
 
 Floats = NDArray[np.float64]
 REST = "*"
@@ -198,9 +191,9 @@ class ScorerColumn(Noun):
     """What one has to know of a column of scores before it is added to another."""
 
     criterion: str = Field(description="Id of the criterion; the scorer's name where it was made for none.")
-    scorer: str = ""
-    signature: str = ""
-    higher_is_better: bool = True
+    scorer: str = Field(default="", description="Name of the scorer.")
+    signature: str = Field(default="", description="What reproduces its scores.")
+    higher_is_better: bool = Field(default=True, description="False where the lowest is best.")
     scale: str | None = Field(
         None, description="Columns with the same words here may be added as they stand; null: a scale of its own."
     )
@@ -284,33 +277,35 @@ class Blend(Noun):
 # -- weights -----------------------------------------------------------------------------------------------------------
 
 
-def read_weights(given: str | Mapping[str, float] | None, criteria: Sequence[str]) -> dict[str, float]:
+def read_weights(weights: str | Mapping[str, float] | None, criteria: Sequence[str]) -> dict[str, float]:
     """Weights by id, from NAME=NUMBER,... or by name; every criterion alike where none are given. Not normalised yet.
 
     A name is the id of a criterion, or the end of one id only after a slash or a hyphen: mood is taste/mood.
     """
-    if given is None or (isinstance(given, str) and not given.strip()):
+    if weights is None or (isinstance(weights, str) and not weights.strip()):
         return dict.fromkeys(criteria, 1.0)
-    found: dict[str, float] = {}
+    if isinstance(weights, str):
+        parts = [part.strip() for part in weights.split(",") if part.strip()]
+        named: Iterable[tuple[str, object]] = [
+            (name.strip(), number.strip()) for name, _, number in (part.rpartition("=") for part in parts)
+        ]
+        for part, (name, _) in zip(parts, named):
+            if not name:
+                raise BadValue("a weight as NAME=NUMBER is needed", found=repr(part), where="weights", remedy=_REMEDY)
+    else:
+        named = weights.items()
+    by_id: dict[str, float] = {}
     rest = 0.0
-    for name, number in _split_weights(given) if isinstance(given, str) else given.items():
+    for name, number in named:
         weight = _number(name, str(number))
         if name == REST:
             rest = weight
             continue
         id = full_id(name, criteria)
-        if id in found:
+        if id in by_id:
             raise BadValue("each criterion has one weight", found=f"{id!r} twice", where="weights")
-        found[id] = weight
-    return check_weights({id: found.get(id, rest) for id in criteria}, criteria)
-
-
-def _split_weights(text: str) -> Iterator[tuple[str, str]]:
-    for part in filter(None, (one.strip() for one in text.split(","))):
-        name, mark, number = (one.strip() for one in part.rpartition("="))
-        if not mark or not name:
-            raise BadValue("a weight as NAME=NUMBER is needed", found=repr(part), where="weights", remedy=_REMEDY)
-        yield name, number
+        by_id[id] = weight
+    return check_weights({id: by_id.get(id, rest) for id in criteria}, criteria)
 
 
 def check_weights(weights: Mapping[str, float], criteria: Sequence[str]) -> dict[str, float]:
@@ -358,7 +353,7 @@ def _number(name: str, text: str) -> float:
 def _unknown(name: str, criteria: Sequence[str]) -> UnknownReference:
     ends = {id.rpartition("/")[2]: id for id in criteria}
     close = difflib.get_close_matches(name.rpartition("/")[2], ends, n=1, cutoff=0.4)
-    near = [ends[one] for one in close]
+    near = [ends[match] for match in close]
     return UnknownReference(
         "a criterion that has scores is needed", found=repr(name), where="weights",
         remedy=(f"did you mean {near[0]}? " if near else "") + "there are " + ", ".join(criteria),
@@ -411,9 +406,9 @@ def _one_scale(used: Sequence[ScorerColumn], equal: bool) -> str:
     scales = {column.scale for column in used}
     if len(scales) == 1 and None not in scales:
         return str(used[0].scale)
-    told = "; ".join(f"{column.criterion}: {column.scale or 'a scale of its own'}" for column in used)
+    scales_text = "; ".join(f"{column.criterion}: {column.scale or 'a scale of its own'}" for column in used)
     raise BadValue(
-        "criteria on one scale, or a frozen reference, are needed to add them", found=told,
+        "criteria on one scale, or a frozen reference, are needed to add them", found=scales_text,
         remedy="make a reference with salon select reference STUDY and name it with --reference FILE; "
         "--equal-scales where you know that the scales are one",
     )  # fmt: skip

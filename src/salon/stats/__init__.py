@@ -7,3 +7,7 @@ and ratings (`rating_models`, `rater_effects`, `rating_scale`), their ranks (`ra
 next (`budget`, `adaptive_design`); judges and predictors against people (`judge_accuracy`, `judge_quality`, `ceilings`,
 `tick_ceilings`, `rank_agreement`, `score_agreement`); intervals (`intervals`) and results (`result`).
 """
+
+import lazy_loader
+
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

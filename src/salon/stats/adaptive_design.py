@@ -39,7 +39,7 @@ from scipy.special import expit
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.comparisons import PairCounts
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.pair_errors import hessian_errors
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.pair_models import DENSE_ITEMS

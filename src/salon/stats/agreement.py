@@ -23,7 +23,7 @@ from scipy.stats import t
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_counts
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.result import Estimate, Test
 
 FloatArray = NDArray[np.float64]

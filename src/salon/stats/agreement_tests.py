@@ -40,8 +40,8 @@ from salon.stats.agreement_law import (
     sign_variances,
     total_tail,
 )
-from salon.stats.compiled import compiled
 from salon.stats.intervals import BOTH_SIDES, bootstrap_totals
+from salon.stats.jit import compiled
 from salon.stats.nulls import Null
 from salon.stats.result import Estimate, Test
 from salon.stats.signal import SignalCells

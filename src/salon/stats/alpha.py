@@ -30,8 +30,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.compiled import compiled
 from salon.stats.intervals import BOTH_SIDES, bootstrap_totals
+from salon.stats.jit import compiled
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]

@@ -18,14 +18,13 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit
-from scipy.stats import rankdata
-from scipy.stats import t as student
+from scipy.stats import rankdata, t as student
 
 from salon.errors import BadValue, DesignError, TooFew
 from salon.stats.comparisons import PairCounts, connectivity, count_pairs
-from salon.stats.compiled import compiled
 from salon.stats.elo import elo_scores
 from salon.stats.intervals import with_width
+from salon.stats.jit import compiled
 from salon.stats.pair_fit import fit_pairs
 from salon.stats.result import Estimate
 

@@ -31,7 +31,7 @@ from scipy.sparse.csgraph import (
 )
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.compiled import compiled, compiled_above
+from salon.stats.jit import compiled, compiled_above
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

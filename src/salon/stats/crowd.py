@@ -46,7 +46,7 @@ from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from salon.errors import BadValue, NotConverged, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence
 from salon.stats.pair_models import DENSE_ITEMS

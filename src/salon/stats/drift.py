@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.stats import hypergeom
 
 from salon.errors import BadValue, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Floats = NDArray[np.float64]
 LEAST_VALUES = 20

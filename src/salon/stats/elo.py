@@ -35,7 +35,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.compiled import compiled, inlined
+from salon.stats.jit import compiled, inlined
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]

@@ -53,7 +53,7 @@ from scipy.stats import rankdata
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import SHARE, bootstrap_totals, check_settings, draw_totals, interval, row_kinds
-from salon.stats.judge_accuracy import match_rate
+from salon.stats.judge_rates import match_rate
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]

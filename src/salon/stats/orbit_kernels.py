@@ -19,7 +19,7 @@ import numpy.typing as npt
 from numba import njit, uint64
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Words = npt.NDArray[np.uint64]
 Ints = npt.NDArray[np.int64]

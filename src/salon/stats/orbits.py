@@ -38,7 +38,7 @@ from numba import njit, uint64
 
 from salon.errors import BadValue
 from salon.stats import orbit_kernels as kernels
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.orbit_kernels import Arrivals, Geometry, SmallInts, Words, lowest_bit
 from salon.stats.signal import cycles_possible, distinct_rows, item_pairs, pmax_bins, tally_votes
 

@@ -30,7 +30,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons, check_identified, count_pairs
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence, starting_tie
 from salon.stats.pair_models import (

@@ -36,7 +36,7 @@ from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons
-from salon.stats.compiled import compiled, compiled_above
+from salon.stats.jit import compiled, compiled_above
 from salon.stats.pair_fit import PairFit, fit_information
 from salon.stats.pair_models import (
     DENSE_ITEMS,

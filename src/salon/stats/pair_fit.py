@@ -26,7 +26,7 @@ from numpy.typing import NDArray
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts, check_identified
-from salon.stats.compiled import compiled, compiled_above
+from salon.stats.jit import compiled, compiled_above
 from salon.stats.pair_models import (
     FEW_ITEMS,
     THURSTONE,

@@ -31,7 +31,7 @@ from scipy.sparse.linalg import splu
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts
-from salon.stats.compiled import compiled, compiled_above
+from salon.stats.jit import compiled, compiled_above
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -42,7 +42,7 @@ from scipy.sparse.linalg import LinearOperator, cg
 
 from salon.errors import BadValue, NotConverged, TooFew
 from salon.stats.comparisons import PairCounts, check_identified, count_pairs
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence
 from salon.stats.pair_models import DENSE_ITEMS

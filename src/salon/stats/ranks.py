@@ -48,8 +48,8 @@ from scipy.linalg import lapack
 from scipy.special import stdtrit
 
 from salon.errors import BadValue, TooFew
-from salon.stats.compiled import compiled
 from salon.stats.intervals import score_interval
+from salon.stats.jit import compiled
 from salon.stats.result import Estimate
 
 Floats = NDArray[np.float64]

@@ -16,12 +16,17 @@ class Estimate:
     __pydantic_config__ = {"extra": "forbid", "allow_inf_nan": False, "revalidate_instances": "always"}  # noqa: RUF012
 
     value: float
+    """The estimate."""
     low: float | None
+    """Lower end of its interval; null where n does not allow one."""
     high: float | None
+    """Upper end of its interval."""
     n: int
     """How many independent units (prompts, pairs, raters: `unit` says which) it rests on."""
     unit: str
+    """What n counts."""
     level: float = 0.95
+    """Confidence level of the interval."""
     method: str = ""
     """How the interval was made, e.g. 'bootstrap of prompts, 2000 draws'."""
 

@@ -30,7 +30,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Floats = NDArray[np.float64]
 AGREEMENT_FIGURES = ("srcc", "plcc", "krcc", "mae", "rmse", "mean", "sd", "target_mean", "target_sd")

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from salon.errors import BadValue, TiesNotAllowed, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Ints = npt.NDArray[np.int64]
 Votes = npt.NDArray[np.int32]

@@ -27,7 +27,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.optimize import brentq
 
 from salon.errors import BadValue, TooFew
-from salon.stats.compiled import compiled
+from salon.stats.jit import compiled
 
 Ranks = NDArray[np.int8]
 Floats = NDArray[np.float64]

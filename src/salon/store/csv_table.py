@@ -21,7 +21,7 @@ import pyarrow.json
 
 from salon.errors import BadFile, BadValue, InputError
 from salon.store.jsonl_table import as_json, not_utf8, text_schema
-from salon.study.tables import KINDS, TEXT
+from salon.study import KINDS, TEXT
 
 ROWS_AT_ONCE = 100_000
 BLOCK = 64 << 20

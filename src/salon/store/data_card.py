@@ -8,9 +8,7 @@ from pathlib import Path
 
 import pyarrow.compute as pc
 
-from salon.study import Criterion, Study
-from salon.study.nouns import salon_version
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Criterion, Study, salon_version
 
 CARD_FILE = "README.md"
 _MARK = "# Written by Salon; a new export replaces this file."

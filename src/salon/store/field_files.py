@@ -21,8 +21,7 @@ import pyarrow.parquet as pq
 from salon.errors import BadFile, InputError
 from salon.store.atomic_files import whole_file, whole_folder
 from salon.store.folder import EXPORTS
-from salon.study import Item, Study
-from salon.study.tables import JUDGMENTS
+from salon.study import JUDGMENTS, Item, Study
 
 Row = dict[str, Any]
 _LABELS = {"a": (1.0, 0.0), "b": (0.0, 1.0), "tie": (0.5, 0.5)}

@@ -7,7 +7,6 @@ for others, from which `open_study` reads back the identical study. `open_place`
 from __future__ import annotations
 
 import filecmp
-import importlib
 import os
 import re
 import shutil
@@ -26,11 +25,8 @@ from pydantic import Field, model_validator
 from salon.errors import BadFile, InputError
 from salon.store import data_card
 from salon.store.atomic_files import PART, present_folder, wait_turn, whole_file, whole_folder
-from salon.store.table_files import FORMS, read_table, write_table
-from salon.study import Cohort, Criterion, Design, Revision, Study
-from salon.study.nouns import Noun
-from salon.study.study import FIRST, CompareWithin
-from salon.study.tables import KINDS
+from salon.store.tabular_files import FORMS, read_table, write_table
+from salon.study import FIRST, KINDS, Cohort, CompareWithin, Criterion, Design, Noun, Revision, Study
 
 FORMAT = 1
 """The version of the folder format this Salon writes, and the newest it reads."""
@@ -452,7 +448,8 @@ def studio_file(folder: Path) -> Path | None:
 
 
 def _read_database(url: str | Path) -> Study:
-    databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
+    from salon.store import database as databases  # SQLAlchemy only for those who need it
+
     with databases.open_database(url) as database:
         study: Study = database.read_study()
     return study

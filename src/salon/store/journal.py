@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import IO, Generic, TypeVar
 
 from salon.errors import BadFile, BadValue
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 try:
     import fcntl

@@ -15,8 +15,7 @@ import pyarrow.json
 from pydantic import ValidationError
 
 from salon.errors import BadColumns, BadFile, BadValue, InputError
-from salon.study.nouns import bad_value
-from salon.study.tables import KINDS, NUMBER, REFERENCE, REFERENCES, TEXT, conform
+from salon.study import KINDS, NUMBER, REFERENCE, REFERENCES, TEXT, bad_value, conform
 
 ROWS_AT_ONCE = 100_000
 BLOCK = 16 << 20

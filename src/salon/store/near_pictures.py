@@ -27,7 +27,7 @@ from numpy.typing import NDArray
 from PIL import Image
 from scipy.fft import dctn
 
-from salon.stats.compiled import compiled
+from salon.stats import compiled
 from salon.store.pictures import read_picture
 
 Hashes = NDArray[np.uint64]

@@ -20,7 +20,7 @@ import numpy as np
 from platformdirs import user_cache_dir
 
 from salon.errors import SalonError
-from salon.stats.nulls import Null, check_shape, exact_null, feasible, monte_carlo_null, sampled_null
+from salon.stats import Null, check_shape, exact_null, feasible, monte_carlo_null, sampled_null
 from salon.store.atomic_files import whole_file
 
 DRAWS = 200_000

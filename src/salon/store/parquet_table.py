@@ -17,7 +17,7 @@ import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from salon.errors import BadFile
-from salon.study.tables import KINDS, REFERENCE, REFERENCES, reference_lists
+from salon.study import KINDS, REFERENCE, REFERENCES, reference_lists
 
 ROWS_IN_GROUP = 1_000_000
 LARGEST_DICTIONARY = 1 << 30

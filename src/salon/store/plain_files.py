@@ -37,7 +37,7 @@ import pyarrow.parquet
 from salon.errors import BadColumns, BadFile
 from salon.store.atomic_files import whole_file
 from salon.store.parquet_table import check_rows
-from salon.study.answers import Point, Route
+from salon.study import Point, Route
 
 TABLE_ENDINGS = (".parquet", ".csv", ".jsonl")
 _READERS = {".parquet": pa.parquet.read_table, ".csv": pa.csv.read_csv, ".jsonl": pa.json.read_json}

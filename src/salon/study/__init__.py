@@ -1,57 +1,5 @@
 """The nouns of a preference study. No files, networks or GPUs in here."""
 
-from salon.study.interfaces import Abilities, Ask, Failed, Generator, Made, Scorer
-from salon.study.merge import merge
-from salon.study.nouns import (
-    Checklist,
-    Choice,
-    Cohort,
-    Comparison,
-    Criterion,
-    Design,
-    Item,
-    Judgment,
-    Prompt,
-    Ranking,
-    Rater,
-    Rating,
-    Scale,
-    Score,
-    Scores,
-    Signature,
-    builtin_criteria,
-    builtin_criterion,
-    matching_criteria,
-)
-from salon.study.study import Revision, Study
+import lazy_loader
 
-__all__ = [
-    "Abilities",
-    "Ask",
-    "Checklist",
-    "Choice",
-    "Cohort",
-    "Comparison",
-    "Criterion",
-    "Design",
-    "Failed",
-    "Generator",
-    "Item",
-    "Judgment",
-    "Made",
-    "Prompt",
-    "Ranking",
-    "Rater",
-    "Rating",
-    "Revision",
-    "Scale",
-    "Score",
-    "Scorer",
-    "Scores",
-    "Signature",
-    "Study",
-    "builtin_criteria",
-    "builtin_criterion",
-    "matching_criteria",
-    "merge",
-]
+__getattr__, __dir__, __all__ = lazy_loader.attach_stub(__name__, __file__)

@@ -80,9 +80,9 @@ def agreed(answers: Sequence[bool | None], rule: Rule) -> bool | None:
 class Remark(Noun):
     """One thing that was noticed."""
 
-    about: str = Field(min_length=1)
+    about: str = Field(min_length=1, description="A word or two: style, mood, typography.")
     """A word or two: style, mood, typography, hierarchy ..."""
-    finding: str
+    finding: str = Field(description="What was found, in a sentence.")
     """What was found, in a sentence."""
 
 

@@ -72,12 +72,12 @@ PARTS: tuple[Part, ...] = get_args(Part)
 class Prompt(Noun):
     """The text or brief given to a generator: one `text`, or the parts that views are built from."""
 
-    id: str
-    text: str | None = None
-    intent: str | None = None
-    description: str | None = None
-    aesthetics: str | None = None
-    category: str | None = None
+    id: str = Field(description="Id of the prompt.")
+    text: str | None = Field(default=None, description="Its words; null where it has parts.")
+    intent: str | None = Field(default=None, description="What it is for.")
+    description: str | None = Field(default=None, description="What is to be seen.")
+    aesthetics: str | None = Field(default=None, description="How it is to look.")
+    category: str | None = Field(default=None, description="Its category.")
 
     @model_validator(mode="after")
     def _id_is_not_blank(self) -> Prompt:
@@ -426,13 +426,13 @@ def salon_version() -> str:
 class Signature(Noun):
     """Printed with every number; the same signature means the same number."""
 
-    method: str
-    data: str | None = None
+    method: str = Field(description="What was computed.")
+    data: str | None = Field(default=None, description="First twelve hex digits of the content hash of the study.")
     """First twelve hex digits of the content hash of the study or file; all 64 of the SHA-256 of weights."""
-    revision: int | None = None
-    settings: dict[str, Setting] = Field(default_factory=dict)
-    seed: int | None = None
-    version: str = Field(default_factory=salon_version)
+    revision: int | None = Field(default=None, description="Revision of the study.")
+    settings: dict[str, Setting] = Field(default_factory=dict, description="Every setting in force.")
+    seed: int | None = Field(default=None, description="Seed of everything drawn by chance.")
+    version: str = Field(default_factory=salon_version, description="Version of Salon.")
 
     def __str__(self) -> str:
         parts = [self.method]

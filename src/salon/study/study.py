@@ -36,6 +36,9 @@ from salon.study.nouns import (
 from salon.study.tables import KINDS, conform, empty_table, fingerprint, nouns_from_table, table_from_nouns
 from salon.study.validation import check_columns, check_judgments, check_named_tables
 
+# Arrow's own allocator keeps what it freed; the system's gives it back, and a large study needs that room.
+pa.set_memory_pool(pa.system_memory_pool())
+
 Ints = NDArray[np.int32]
 
 OUTCOMES = ("a", "b", "tie", "both_bad")

@@ -9,7 +9,6 @@ replaced by a function of one's own.
 
 from __future__ import annotations
 
-import importlib
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -21,19 +20,33 @@ from markupsafe import Markup
 from scipy import stats
 
 from salon.errors import BadFile, BadValue, InputError
-from salon.evaluate.pseudo_scores import read_label_card
-from salon.evaluate.score_results import ScoreEvaluation, ScoreEvaluationSettings
-from salon.evaluate.scorers import ScoreQuestion, evaluate_scores
-from salon.fuse.splits import item_prompts, split_items
-from salon.judge.registry import JudgeSpec, open_judge
-from salon.report import Block, Card, Cell, Chart, Column, Details, Page, Prose, Section, Table, charts, located
-from salon.report.values import estimate_value
-from salon.report.words import SIMULATED, brief, count_noun, fixed, level_words, one_way
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.store.folder import open_study
-from salon.study import Signature
-from salon.study.votes import SPLITS
+from salon.evaluate import Evaluation, ScoreEvaluationSettings, ScoreQuestion, evaluate_scores, read_label_card
+from salon.fuse import item_prompts, split_items
+from salon.judge import JudgeSpec, open_judge
+from salon.report import (
+    SIMULATED,
+    Block,
+    Card,
+    Cell,
+    Chart,
+    Column,
+    Details,
+    Page,
+    Prose,
+    Section,
+    Table,
+    brief,
+    charts,
+    count_noun,
+    estimate_value,
+    level_words,
+    located,
+    one_way,
+)
+from salon.report.words import fixed
+from salon.stats import Estimate
+from salon.store import open_study, write_json
+from salon.study import SPLITS, Signature
 from salon.train.ablation_results import (
     FACTOR_WORDS,
     FACTORS,
@@ -147,7 +160,7 @@ Label = Callable[[AblationCell, Path], None]
 """Writes a folder of labels."""
 Train = Callable[[AblationCell, Path, Path], None]
 """From a folder of labels to the folder of a model."""
-Test = Callable[[AblationCell, Path], ScoreEvaluation]
+Test = Callable[[AblationCell, Path], Evaluation]
 """What the model in a folder is worth."""
 
 
@@ -188,13 +201,14 @@ class Ablation:
 
     def train_cell(self, cell: AblationCell, labels: Path, place: Path) -> None:
         """From a folder of labels to the folder of a model."""
-        training = importlib.import_module("salon.train.distill_study")  # torch and TRL come with it
+        from salon.train import distillation as training  # torch and TRL come with it
+
         training.distill_study(
             self.study, labels, self.vlm, place, self.train_settings(cell), resume=True,
             keep_anyway=True,  # a cell that collapsed is a result
         )  # fmt: skip
 
-    def test_cell(self, cell: AblationCell, model: Path) -> ScoreEvaluation:
+    def test_cell(self, cell: AblationCell, model: Path) -> Evaluation:
         """What a model is worth on the other study, or on the test side of training's split."""
         items = None
         if self.test is None:

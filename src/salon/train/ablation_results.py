@@ -7,9 +7,9 @@ from typing import Any, Final, Literal
 
 from pydantic import Field
 
-from salon.evaluate.pseudo_scores import Source
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun
+from salon.evaluate import Source
+from salon.stats import Estimate
+from salon.study import Noun
 
 ABLATE_FORMAT: Final = "salon.distill-ablate/1"
 FACTORS = ("weigh", "pool", "opponents", "source", "category")

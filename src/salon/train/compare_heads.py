@@ -17,7 +17,6 @@ heads are then trained on its vectors as on those of a frozen one.
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -29,16 +28,13 @@ from numpy.typing import NDArray
 from PIL import Image
 from pydantic import Field
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile, MissingExtra, NotConverged
-from salon.evaluate.validation import DRAWS, hits
-from salon.models.encoders import Encoder
-from salon.models.folder_encoders import ClipEncoder
-from salon.stats.intervals import SHARE, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.evaluate import DRAWS, hits
+from salon.models import ClipEncoder, Encoder
+from salon.stats import SHARE, Estimate, bootstrap_totals
+from salon.store import write_json
+from salon.study import Noun, Signature, Study
 from salon.train.head_data import EncodedStudy, split_rows
 from salon.train.head_loop import pair_logits, train_heads
 from salon.train.settings import CompareSettings, HeadSettings
@@ -48,8 +44,7 @@ from salon.train.training_setup import add_encoder_lora, merge_lora
 try:
     import torch
     from torch import Tensor, nn
-    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy
-    from torch.nn.functional import normalize
+    from torch.nn.functional import binary_cross_entropy_with_logits as cross_entropy, normalize
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("train") from None
 
@@ -216,19 +211,18 @@ def _lora_row(
     encoder = prepared.encoder
     if compare.lora == "off":
         return HeadComparisonRow(name=LORA, accuracy=None, reason="left out with --lora off"), []
-    if not hasattr(encoder, "with_network"):
+    if not isinstance(encoder, ClipEncoder):
         why = f"{encoder.name} has no weights to adapt here: name a CLIP or SigLIP with --encoder clip:FOLDER"
         return HeadComparisonRow(name=LORA, accuracy=None, reason=why), []
-    tuning = importlib.import_module("salon.train.compare_heads")  # transformers and peft come with it
     images = {item.id: item.image or "" for item in prepared.study.nouns("items")}
     paths = {item: folder / images[item] for item in prepared.encoded.items}
     accuracies, notes = [], []
     for seeded in _with_seeds(settings.model_copy(update={"form": "scalar"}), compare):
-        lora = tuning.LoraEncoderSettings(
+        lora = LoraEncoderSettings(
             rank=compare.lora_rank, alpha=2.0 * compare.lora_rank, rate=compare.lora_rate, passes=compare.lora_passes,
             seed=seeded.seed,
         )  # fmt: skip
-        tuned = tuning.tune_encoder(
+        tuned = tune_encoder(
             encoder, prepared.labels, paths, lora, lambda number, loss: progress(f"{LORA}, pass {number}: {loss:.3f}")
         )
         loss_texts = ", ".join(f"{loss:.3f}" for loss in tuned.losses)

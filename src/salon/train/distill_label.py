@@ -21,17 +21,10 @@ import numpy as np
 import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, InputError, TooFew
-from salon.evaluate.pseudo_scores import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
-from salon.judge import canary
-from salon.judge.folder import judge_folder
-from salon.judge.model_scorers import OnePass
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.plan import JudgePlan
-from salon.judge.registry import JudgeSpec
-from salon.judge.vlm import Conversation, Vlm
-from salon.models.cards import ROLE
-from salon.store.atomic_files import present_folder
-from salon.store.folder import written_inside
+from salon.evaluate import CARD, LabelCard, PseudoScores, read_label_card, write_pseudo_scores
+from salon.judge import Conversation, JudgePlan, JudgeSpec, OnePass, OpenAIChat, Vlm, canary, judge_folder
+from salon.models import ROLE
+from salon.store import present_folder, written_inside
 from salon.study import Signature, Study
 from salon.train.distill_label_settings import DistillLabelSettings, LabelBudget, bridge_settings, plan_budget
 from salon.train.distill_label_sources import (

@@ -8,11 +8,10 @@ from typing import Literal
 from pydantic import Field, field_validator, model_validator
 
 from salon.errors import BadValue, TooFew
-from salon.evaluate.pseudo_scores import Source
-from salon.fuse.bridge_plan import BridgeSettings, planned_calls
-from salon.models.cards import ROLES, role_sentence
-from salon.study import Criterion, Study
-from salon.study.nouns import Noun
+from salon.evaluate import Source
+from salon.fuse import BridgeSettings, planned_calls
+from salon.models import ROLES, role_sentence
+from salon.study import Criterion, Noun, Study
 
 LOW, HIGH = 1.0, 5.0
 """The scale where criteria have none of their own."""

@@ -17,19 +17,39 @@ import pyarrow as pa
 from numpy.typing import NDArray
 
 from salon.errors import BadFile, BadValue, InputError, TooFew
-from salon.evaluate.pseudo_scores import PseudoPairs
-from salon.fuse.bridge import bridge_report, score_group
-from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, no_answers, plan_group
-from salon.fuse.bridge_scale import calibration_curve, next_round, random_placements
-from salon.judge.messages import Templates
-from salon.judge.model_scorers import OnePass
-from salon.judge.plan import JudgePlan, plan_run
-from salon.judge.protocol import JudgeQuestion, JudgeSettings, choose_paraphrase, order_pair, wordings
-from salon.judge.registry import JudgeSpec
-from salon.judge.verdicts import VerdictReader
-from salon.judge.vlm import Conversation, NoReply, Reply, Sight, Vlm
-from salon.models.cards import ROLE
-from salon.store.pictures import is_inside, read_picture
+from salon.evaluate import PseudoPairs
+from salon.fuse import (
+    BridgeAnswers,
+    BridgePlan,
+    BridgeSettings,
+    bridge_report,
+    calibration_curve,
+    next_round,
+    no_answers,
+    plan_group,
+    random_placements,
+    score_group,
+)
+from salon.judge import (
+    Conversation,
+    JudgePlan,
+    JudgeQuestion,
+    JudgeSettings,
+    JudgeSpec,
+    NoReply,
+    OnePass,
+    Reply,
+    Sight,
+    Templates,
+    VerdictReader,
+    Vlm,
+    choose_paraphrase,
+    order_pair,
+    plan_run,
+    wordings,
+)
+from salon.models import ROLE
+from salon.store import is_inside, read_picture
 from salon.study import Signature, Study
 from salon.train.distill_label_settings import DistillLabelSettings, LabelBudget, bridge_settings
 

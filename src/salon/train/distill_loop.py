@@ -38,9 +38,8 @@ from typing import Any
 import numpy as np
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.cards import greedy_answers, picture_chat
-from salon.models.vlm import LoadedVlm, vlm_processor
-from salon.store.atomic_files import whole_folder
+from salon.models import LoadedVlm, greedy_answers, picture_chat, vlm_processor
+from salon.store import whole_folder
 from salon.train.distill_settings import AnswerRewards, DistillReward, DistillSettings, trl_reward
 from salon.train.distill_setup import (
     CHECKPOINTS,

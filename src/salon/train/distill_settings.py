@@ -42,9 +42,9 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadValue, UnknownReference
-from salon.evaluate.pseudo_scores import PseudoPairs, PseudoScores
-from salon.models.cards import ROLE, ROLES, Role
-from salon.stats.score_rewards import (
+from salon.evaluate import PseudoPairs, PseudoScores
+from salon.models import ROLE, ROLES, Role
+from salon.stats import (
     TAU,
     Fidelity,
     Weighing,
@@ -53,7 +53,7 @@ from salon.stats.score_rewards import (
     targets_from_scores,
     targets_from_votes,
 )
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 Floats = NDArray[np.float64]
 

@@ -12,10 +12,8 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra, NotConverged
-from salon.models.cards import picture_chat
-from salon.models.vlm import ContextTooLong, LoadedVlm, vlm_processor
-from salon.models.weights import load_network
-from salon.store.atomic_files import PART, whole_file, whole_folder
+from salon.models import ContextTooLong, LoadedVlm, load_network, picture_chat, vlm_processor
+from salon.store import PART, whole_file, whole_folder
 from salon.train.distill_settings import DISTILL_FREE, DistillSettings
 from salon.train.distill_validation import STEP, OnePassData
 from salon.train.training_setup import TorchProcesses, has_bfloat16, linear_layers, on_cpu

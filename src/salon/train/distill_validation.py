@@ -31,13 +31,10 @@ from PIL import Image
 from pydantic import Field
 
 from salon.errors import BadValue, TooFew, UnknownReference
-from salon.evaluate.pseudo_scores import PseudoScores
-from salon.stats.intervals import BOTH_SIDES, interval
-from salon.stats.result import Estimate
-from salon.stats.score_agreement import agreement_draws
-from salon.store.atomic_files import whole_file
-from salon.store.pictures import fit_within, read_picture
-from salon.study.nouns import Noun
+from salon.evaluate import PseudoScores
+from salon.stats import BOTH_SIDES, Estimate, agreement_draws, interval
+from salon.store import fit_within, read_picture, whole_file
+from salon.study import Noun
 from salon.train.distill_settings import Read, vote_shares
 
 

@@ -32,7 +32,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadColumns, BadValue, DesignError, MissingExtra, TooFew, UnknownReference
-from salon.models.encoders import EncoderPart, Vectors
+from salon.models import EncoderPart, Vectors
 from salon.train.name_hashes import hash_names
 from salon.train.settings import HeadSettings
 

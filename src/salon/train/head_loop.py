@@ -26,8 +26,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, MissingExtra, NotConverged
-from salon.evaluate.validation import hits
-from salon.models.preference_heads import REFERENCES, HeadShape, PreferenceHeads
+from salon.evaluate import hits
+from salon.models import REFERENCES, HeadShape, PreferenceHeads
 from salon.train.head_data import FlagRows, HeadData, PairRows, Reliability
 from salon.train.settings import HeadSettings
 

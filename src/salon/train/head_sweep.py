@@ -19,14 +19,12 @@ import numpy as np
 import pyarrow.compute as pc
 from pydantic import Field
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile
-from salon.evaluate.validation import MISSING, validation_figures
-from salon.stats.result import Estimate
-from salon.store.atomic_files import whole_file
-from salon.store.journal import open_journal
-from salon.study import Signature, Study
-from salon.study.nouns import Noun
+from salon.evaluate import MISSING, validation_figures
+from salon.stats import Estimate
+from salon.store import open_journal, whole_file
+from salon.study import Noun, Signature, Study
 from salon.train.head_data import HeadData, split_rows
 from salon.train.head_loop import train_heads
 from salon.train.settings import GRID, HeadSettings, SweepSettings

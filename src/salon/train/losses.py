@@ -29,7 +29,7 @@ from collections.abc import Callable
 from typing import Literal, NamedTuple, get_args
 
 from salon.errors import BadValue, MissingExtra
-from salon.stats.uncertain_scores import LOGISTIC_VARIANCE, QUADRATURE_POINTS, WIDE, normal_points
+from salon.stats import LOGISTIC_VARIANCE, QUADRATURE_POINTS, WIDE, normal_points
 
 try:
     import torch

@@ -19,9 +19,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from salon.errors import MissingExtra, UnknownReference
-from salon.models.hpsv3 import HPSV3_WEIGHTS
-from salon.models.reward_heads import REWARD, new_reward_head
-from salon.models.reward_network import BACKBONE, RewardNetwork
+from salon.models import BACKBONE, HPSV3_WEIGHTS, REWARD, RewardNetwork, new_reward_head
 
 try:
     import torch

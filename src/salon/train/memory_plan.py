@@ -19,8 +19,8 @@ from typing import Any, Literal
 from pydantic import Field
 
 from salon.errors import BadValue, MissingExtra, SalonError
-from salon.models.reward_network import RewardNetwork
-from salon.study.nouns import Noun
+from salon.models import RewardNetwork
+from salon.study import Noun
 from salon.train.distill_settings import DistillSettings
 from salon.train.memory_network import (
     FLOAT,

@@ -22,11 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from salon.evaluate.leaks import COLUMNS, FILE, guard_record, text_key
-from salon.stats.compiled import compiled
-from salon.store.atomic_files import whole_file
-from salon.store.near_pictures import picture_hash
-from salon.store.pictures import Picture
+from salon.evaluate import COLUMNS, FILE, guard_record, text_key
+from salon.stats import compiled
+from salon.store import Picture, picture_hash, whole_file
 
 Hashes = NDArray[np.uint64]
 

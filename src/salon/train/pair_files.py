@@ -36,12 +36,10 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from numpy.typing import NDArray
 
-from salon.engine.processes import cores
+from salon.engine import cores
 from salon.errors import BadColumns, BadFile
-from salon.store.atomic_files import whole_file, write_json
-from salon.store.near_pictures import content_hash
-from salon.store.pictures import Picture, read_picture
-from salon.study.votes import SPLITS
+from salon.store import Picture, content_hash, read_picture, whole_file, write_json
+from salon.study import SPLITS
 from salon.train.name_hashes import hash_names
 
 ENDINGS = (".parquet", ".arrow", ".feather")

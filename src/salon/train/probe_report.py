@@ -9,29 +9,33 @@ import numpy as np
 from markupsafe import Markup
 
 from salon.errors import BadFile
-from salon.evaluate.leaks import load_guard
-from salon.judge.model_scorers import expand_model, model_folder
-from salon.judge.scorers.registry import make_scorer
-from salon.judge.scoring import ScoreSettings
-from salon.models.cards import read_card
+from salon.evaluate import load_guard
+from salon.judge import ScoreSettings, expand_model, make_scorer, model_folder
+from salon.models import read_card
 from salon.report import (
+    SIMULATED,
     Badge,
     Card,
     Chart,
     Column,
+    FilmFrame,
+    Filmstrip,
     Page,
     Section,
     Table,
     VerdictLine,
     Verdicts,
+    brief,
     charts,
+    count_noun,
     estimate_value,
+    join_names,
+    level_words,
     located,
+    one_way,
 )
-from salon.report.filmstrip import FilmFrame, Filmstrip
-from salon.report.words import SIMULATED, brief, count_noun, fixed, join_names, level_words, one_way
-from salon.store.near_pictures import content_hash
-from salon.store.pictures import data_url, read_picture
+from salon.report.words import fixed
+from salon.store import content_hash, data_url, read_picture
 from salon.study import Study
 from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, probe_scorer
 

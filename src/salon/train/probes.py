@@ -35,12 +35,9 @@ from PIL import Image, ImageDraw, ImageEnhance, ImageFilter, ImageFont, ImageOps
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue, TooFew
-from salon.stats.intervals import SHARE, Ends, Resampling, bootstrap_totals
-from salon.stats.result import Estimate
-from salon.store.pictures import read_picture
-from salon.study import Item, Prompt, Scorer, Study
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.stats import SHARE, Ends, Estimate, Resampling, bootstrap_totals
+from salon.store import read_picture
+from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
 
 Kind = Literal["trick", "control"]
 Alter = Callable[[Image.Image, float, str, np.random.Generator], Image.Image]

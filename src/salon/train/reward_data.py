@@ -37,7 +37,7 @@ import pyarrow.feather
 from numpy.typing import NDArray
 
 from salon.errors import BadValue
-from salon.store.atomic_files import whole_folder, write_json
+from salon.store import whole_folder, write_json
 from salon.train.name_hashes import GuardLog
 from salon.train.pair_files import (
     PICTURE_COLUMNS,

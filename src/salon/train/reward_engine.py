@@ -19,8 +19,7 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 from salon.errors import MissingExtra
-from salon.models.reward_heads import Quality
-from salon.models.reward_network import RewardNetwork
+from salon.models import Quality, RewardNetwork
 from salon.train.settings import RewardSettings
 from salon.train.training_setup import on_cpu, parameter_groups
 

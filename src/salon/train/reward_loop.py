@@ -22,9 +22,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import MissingExtra, NotConverged
-from salon.models.reward_heads import Quality
-from salon.models.reward_model import log_odds
-from salon.models.reward_network import RewardNetwork, RewardParts
+from salon.models import Quality, RewardNetwork, RewardParts, log_odds
 from salon.train.losses import TIE_LAWS, UNCERTAIN_LAWS, log_chances, sigma_prior, win_losses
 from salon.train.reward_data import LabeledPair, PairFile, pair_rows, read_ahead, read_pair
 from salon.train.reward_engine import Engine, make_engine

@@ -25,9 +25,9 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadColumns, BadFile, BadValue, DesignError, TooFew
-from salon.evaluate.validation import HeadFigures, validation_figures
-from salon.store.atomic_files import write_json
-from salon.study.nouns import normalize_text
+from salon.evaluate import HeadFigures, validation_figures
+from salon.store import write_json
+from salon.study import normalize_text
 from salon.train.name_hashes import Hashes, NameSet, contains, hash_names
 from salon.train.pair_files import FolderPictures
 from salon.train.reward_data import LabeledPair, PairFile, pair_rows, store_pairs

@@ -31,7 +31,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadFile, BadValue, MissingExtra, SalonError
-from salon.store.atomic_files import held, whole_file, whole_folder
+from salon.store import held, whole_file, whole_folder
 from salon.train.reward_engine import WEIGHT, Engine, trainable_parameters
 from salon.train.settings import REWARD_FREE, RewardSettings
 from salon.train.training_setup import processes

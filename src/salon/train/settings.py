@@ -16,7 +16,7 @@ from typing import Any, Literal
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue, UnknownReference
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 HEAD_ENCODER = "effnet-lite2+minilm"
 GRID = ("width", "dropout", "weight_decay", "labels")

@@ -22,25 +22,33 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from pydantic import Field
 
-from salon.engine.work import EngineSettings
+from salon.engine import EngineSettings
 from salon.errors import BadFile
-from salon.evaluate.leaks import FILE, LeakGuard, picture_keys, save_guard, without_look_alikes
-from salon.evaluate.validation import HeadFigures, validation_figures
-from salon.evaluate.validation_words import validation_warnings
-from salon.fuse.labels import LabelSettings, make_labels
-from salon.fuse.splits import item_prompts, prompt_texts, split_items
-from salon.models.cards import MODEL_CARD, ModelCard, ModelCriterion
-from salon.models.embeddings import encode_pictures, encode_texts
-from salon.models.encoders import Encoder, open_encoder
-from salon.models.preference_model import save_heads
-from salon.report.numbers import estimate
-from salon.stats.result import Estimate
-from salon.store.data_card import escape_md
-from salon.store.folder import written_inside
-from salon.store.near_pictures import PictureKey
-from salon.study import Prompt, Signature, Study
-from salon.study.nouns import Noun
-from salon.study.votes import SPLITS
+from salon.evaluate import (
+    FILE,
+    HeadFigures,
+    LeakGuard,
+    picture_keys,
+    save_guard,
+    validation_figures,
+    validation_warnings,
+    without_look_alikes,
+)
+from salon.fuse import LabelSettings, item_prompts, make_labels, prompt_texts, split_items
+from salon.models import (
+    MODEL_CARD,
+    Encoder,
+    ModelCard,
+    ModelCriterion,
+    encode_pictures,
+    encode_texts,
+    open_encoder,
+    save_heads,
+)
+from salon.report import estimate
+from salon.stats import Estimate
+from salon.store import PictureKey, escape_md, written_inside
+from salon.study import SPLITS, Noun, Prompt, Signature, Study
 from salon.train.head_data import EncodedStudy, HeadData, agreement_weights, check_enough, head_data, split_rows
 from salon.train.head_loop import Epoch, TrainedHeads, pair_logits, train_heads
 from salon.train.settings import HeadSettings

@@ -21,7 +21,7 @@ from datetime import timedelta
 from typing import Any, Literal, TypeVar, cast
 
 from salon.errors import BadValue, MissingExtra, SalonError
-from salon.models.reward_network import RewardNetwork
+from salon.models import RewardNetwork
 from salon.train.losses import TIE_LAWS, starting_tie
 from salon.train.settings import RewardSettings
 

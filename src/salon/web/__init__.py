@@ -1,6 +1,6 @@
-"""The web door: it lets people in, parses what they send and prints what the studio says.
+"""The web layer: the studio and the scoring service over HTTP.
 
-FastAPI is imported in here and nowhere else.
+FastAPI is imported only in this package.
 """
 
 from importlib.util import find_spec

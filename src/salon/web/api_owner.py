@@ -1,4 +1,4 @@
-"""The owner's API: progress, raters, invitations, the audit and the study itself."""
+"""The owner's JSON API: progress, raters, invitations, the audit and the study as a download."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ from pydantic import Field, JsonValue
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadFile, BadValue
-from salon.store.field_files import FIELD_FILES
-from salon.store.folder import EXPORTS
+from salon.store import EXPORTS, FIELD_FILES
 from salon.web.api_rater import ERRORS, ApiModel, AuditShape, InvitationShape, RaterShape, rater_shape
 from salon.web.auth import OwnerSession, get_studio
 
@@ -54,14 +53,16 @@ class RaterOrder(ApiModel):
 @router.get("/progress")
 def progress(session: OwnerSession, request: Request) -> list[RaterShape]:
     """How far every rater is."""
-    return [rater_shape(one) for one in get_studio(request).progress()]
+    return [rater_shape(rater) for rater in get_studio(request).progress()]
 
 
 @router.post("/invite")
-def invite(wanted: Invite, session: OwnerSession, request: Request) -> list[InvitationShape]:
+def invite(order: Invite, session: OwnerSession, request: Request) -> list[InvitationShape]:
     """New raters, each with a link that is told only now."""
-    made = get_studio(request).invite(wanted.cohort, wanted.count)
-    return [InvitationShape(rater=one.rater, link=_link(request, one.token)) for one in made]
+    invitations = get_studio(request).invite(order.cohort, order.count)
+    return [
+        InvitationShape(rater=invitation.rater, link=_link(request, invitation.token)) for invitation in invitations
+    ]
 
 
 @router.post("/raters")
@@ -69,8 +70,8 @@ def change_rater(order: RaterOrder, session: OwnerSession, request: Request) -> 
     """Pause, remove or erase a rater; or give one a new link, which brings whoever was out back to work."""
     studio = get_studio(request)
     if order.do == "reinvite":
-        made = studio.reinvite(order.rater)
-        return InvitationShape(rater=made.rater, link=_link(request, made.token))
+        invitation = studio.reinvite(order.rater)
+        return InvitationShape(rater=invitation.rater, link=_link(request, invitation.token))
     getattr(studio, order.do)(order.rater)
     return None
 
@@ -96,17 +97,17 @@ def export(session: OwnerSession, request: Request, to: Form = "parquet", images
 @router.get("/live")
 def live(session: OwnerSession, request: Request) -> LiveShape:
     """The newest figures of the answers so far; newer ones are begun when there are any."""
-    found = get_studio(request).live_check()
-    figures = found.figures
+    live_check = get_studio(request).live_check()
+    figures = live_check.figures
     flags = figures.flags if figures else ()
     report = None if figures is None or figures.report is None else figures.report.model_dump(mode="json")
     return LiveShape(
-        revision=found.revision,
+        revision=live_check.revision,
         at=None if figures is None else figures.at,
-        newer=found.newer,
+        newer=live_check.newer,
         report=report,
-        words=found.words,
-        flagged={one.rater: [flag.words for flag in one.flags] for one in flags if one.flags},
+        words=live_check.words,
+        flagged={rater.rater: [flag.words for flag in rater.flags] for rater in flags if rater.flags},
     )
 
 
@@ -115,9 +116,7 @@ def _link(request: Request, token: str) -> str:
     return f"{address}/enter/{token}"
 
 
-# --------------------------------------------------------------------------------------------------
-# A study packed for downloading: written into a room of its own, zipped, and swept away when it was sent.
-# --------------------------------------------------------------------------------------------------
+# -- downloads ------------------------------------------------------------------------------------------------------
 
 EXPORT_FORMS = {
     "parquet": "Parquet tables: a study folder that every command takes.",

@@ -1,4 +1,7 @@
-"""The studio for programs: JSON in, JSON out, one shape of error, a schema at /api/openapi.json."""
+"""The rater's JSON API: what comes next, ready, answer, undo. The schema is at /api/openapi.json.
+
+Items have no ids here, only places and code names.
+"""
 
 from __future__ import annotations
 
@@ -13,19 +16,14 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
-from salon.calls.scores_schema import ServiceError
-from salon.collect.assignment import NoMoreQuestions, Rest
-from salon.collect.questions import Given
-from salon.collect.studio.rater_side import EntryStep, RaterProgress, ShownTask, StudioStep
-from salon.collect.studio.studio import Studio
+from salon.calls import ServiceError
+from salon.collect import EntryStep, Given, NoMoreQuestions, RaterProgress, Rest, ShownTask, Studio, StudioStep
 from salon.errors import BadValue
 from salon.study import Criterion
 from salon.web.auth import Anyone, require_session
 from salon.web.images import Images
 
-# --------------------------------------------------------------------------------------------------
-# What the API says, as the schema shows it. Items have no ids here, only places and code-names.
-# --------------------------------------------------------------------------------------------------
+# -- shapes ---------------------------------------------------------------------------------------------------------
 
 
 class ApiModel(BaseModel):
@@ -165,8 +163,8 @@ def step_shape(step: StudioStep, *, rater: str, images: Images, code: str | None
         return RestShape(until=step.until)
     if isinstance(step, EntryStep):
         return NeedsShape(what=step.what, seconds_left=step.seconds_left, again=step.again)
-    done = isinstance(step, NoMoreQuestions) and step.reason in ("done", "enough answers")
-    return FinishedShape(reason=step.reason, completion_code=code if done else None)
+    is_complete = isinstance(step, NoMoreQuestions) and step.reason in ("done", "enough answers")
+    return FinishedShape(reason=step.reason, completion_code=code if is_complete else None)
 
 
 def rater_shape(progress: RaterProgress) -> RaterShape:
@@ -176,13 +174,23 @@ def rater_shape(progress: RaterProgress) -> RaterShape:
 
 def _task_shape(task: ShownTask, rater: str, images: Images) -> TaskShape:
     screen, phase = task.shown.screen(), task.phase
+    pictures = [
+        PictureShape(
+            code_name=name,
+            thumbnail=images.rater_address(item, "thumbnail", rater=rater, task=task.id),
+            screen=images.rater_address(item, "screen", rater=rater, task=task.id),
+            full=images.rater_address(item, "full", rater=rater, task=task.id),
+        )
+        for item, name in zip(task.shown.order, task.shown.code_names)
+        if task.stage != "prompt"
+    ]
     return TaskShape(
         id=task.id,
         stage=task.stage,
         kind=screen["kind"],
         prompt=task.prompt,
         criteria=[_criterion_shape(criterion, screen["kind"]) for criterion in task.criteria],
-        pictures=[] if task.stage == "prompt" else _picture_shapes(task, rater, images),
+        pictures=pictures,
         points=screen["points"],
         grid=screen["grid"],
         instructed=screen.get("instructed"),
@@ -212,21 +220,7 @@ def _criterion_shape(criterion: Criterion, kind: str) -> CriterionShape:
     )
 
 
-def _picture_shapes(task: ShownTask, rater: str, images: Images) -> list[PictureShape]:
-    return [
-        PictureShape(
-            code_name=name,
-            thumbnail=images.rater_address(item, "thumbnail", rater=rater, task=task.id),
-            screen=images.rater_address(item, "screen", rater=rater, task=task.id),
-            full=images.rater_address(item, "full", rater=rater, task=task.id),
-        )
-        for item, name in zip(task.shown.order, task.shown.code_names)
-    ]
-
-
-# --------------------------------------------------------------------------------------------------
-# The rater's API: what comes next, ready, answer, undo.
-# --------------------------------------------------------------------------------------------------
+# -- routes ---------------------------------------------------------------------------------------------------------
 
 ERRORS: dict[int | str, dict[str, Any]] = {
     status: {"model": ServiceError} for status in (400, 401, 403, 404, 409, 413, 421, 422, 425, 429, 500, 503)
@@ -279,13 +273,13 @@ async def ready(task: TaskId, request: Request) -> Response:
 
 
 @router.post("/tasks/{task}/answer", response_model=SavedShape)
-async def answer(task: TaskId, given: Given, key: Key, request: Request) -> Response:
+async def answer(task: TaskId, sent_answer: Given, key: Key, request: Request) -> Response:
     """Save an answer and say what comes next. It is on the disk when this says so; the same key never saves two."""
 
     def work(studio: Studio, rater: str) -> SavedShape:
-        if any(value is None for value in given.answers.values()):
+        if any(value is None for value in sent_answer.answers.values()):
             raise BadValue("an answer, or a reason to skip, is needed", found="null", where="the answer")
-        saved, step = studio.answer(rater, task, given, key=key, client=client_class(request.headers))
+        saved, step = studio.answer(rater, task, sent_answer, key=key, client=client_class(request.headers))
         return SavedShape(saved=len(saved.ids), repeated=saved.repeated, next=_shape(step, rater, request))
 
     return await _answer_rater(request, work)

@@ -1,4 +1,4 @@
-"""A studio as a web application."""
+"""The studio as a web application, and the check of its configuration before people are let in."""
 
 from __future__ import annotations
 
@@ -14,32 +14,20 @@ from urllib.parse import urlsplit
 from fastapi import APIRouter, Depends, FastAPI, Request
 from starlette.responses import JSONResponse
 
-from salon.collect.plan import workloads
-from salon.collect.settings import FILE
-from salon.collect.studio.setup import database_file, describe_questions, first_plan, study_to_collect
-from salon.collect.studio.studio import Studio
+from salon.collect import FILE, Studio, database_file, describe_questions, first_plan, study_to_collect, workloads
 from salon.errors import SalonError
-from salon.generate.readiness import ReadySettings, check_ready
-from salon.store.database import Database, open_database
-from salon.store.database.connection import NoStudy, Unavailable
-from salon.store.folder import open_study
-from salon.study import Study
-from salon.web import api_owner, api_rater, auth, errors, images
-from salon.web import rendering as look
+from salon.generate import ReadySettings, check_ready
+from salon.store import Database, NoStudy, Unavailable, open_database, open_study
+from salon.web import api_owner, api_rater, auth, errors, images, rendering
 from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
 from salon.web.guard import RequestGuard
 from salon.web.images import study_images
-from salon.web.pages import adjudicator
-from salon.web.pages import owner as owner_pages
-from salon.web.pages import owner_forms as owner_data
-from salon.web.pages import owner_forms as owner_raters
-from salon.web.pages import owner_forms as owner_settings
-from salon.web.pages import rater as rater_pages
+from salon.web.pages import adjudicator, owner, owner_forms, rater
 from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
-OWNERS = (owner_pages, owner_raters, owner_settings, owner_data, adjudicator)
-"""Pages of the owner, and of those who settle disputes."""
+_ROUTED = (api_rater, rater, images, auth, api_owner, owner, owner_forms, adjudicator, rendering)
+"""Modules with routes. They are tried in this order, so the most frequent requests come first."""
 
 
 def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
@@ -55,16 +43,15 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     )
     app.state.studio, app.state.settings = studio, settings
     secret = read_secret(settings.folder)
-    app.state.door = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
+    app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
     app.state.images = study_images(studio, secret)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
-    for room in (api_rater, rater_pages, images, auth, api_owner, *OWNERS):  # routes are tried in turn: answers first
-        app.include_router(room.router)
+    for module in _ROUTED:
+        app.include_router(module.router)
     app.include_router(_plain)
-    app.include_router(look.router)
-    app.mount("/static", look.StaticAssets())
-    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.door.may_upload)
+    app.mount("/static", rendering.StaticAssets())
+    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.auth.may_upload)
     return app
 
 
@@ -100,9 +87,7 @@ class Readiness:
             return self._reason or None
 
 
-# --------------------------------------------------------------------------------------------------
-# Is everything in order before people are let in? Looked at without changing anything.
-# --------------------------------------------------------------------------------------------------
+# -- configuration check --------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -143,9 +128,9 @@ def _check_study(folder: Path) -> str:
 def _check_studio_toml(folder: Path) -> str:
     there = (folder / FILE).exists()
     settings, plan = first_plan(folder)
-    asked = describe_questions(folder, settings, study_to_collect(folder).criteria)
-    written = () if there else ("will be written at the first start",)
-    return "; ".join([*asked, *map(str, workloads(plan)), *written])
+    lines = describe_questions(folder, settings, study_to_collect(folder).criteria)
+    notes = () if there else ("will be written at the first start",)
+    return "; ".join([*lines, *map(str, workloads(plan)), *notes])
 
 
 def _check_database(url: str | Path, folder: Path) -> str:
@@ -154,21 +139,19 @@ def _check_database(url: str | Path, folder: Path) -> str:
             database.check_whole()
             with suppress(NoStudy):
                 study = database.read_study()
-                return f"{database.name} at revision {study.revision}{_newer_items(study, folder)}"
+                ids = {item.id for item in study.nouns("items")}
+                fresh = sum(item.id not in ids for item in open_study(folder).nouns("items"))
+                newer_items = (
+                    f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own"
+                    if fresh
+                    else ""
+                )
+                return f"{database.name} at revision {study.revision}{newer_items}"
             return f"{database.name}, empty"
     except Unavailable as error:
         if error.found != "no such file":
             raise
         return "will be made at the first start"
-
-
-def _newer_items(study: Study, folder: Path) -> str:
-    """What the folder has and the studio does not: its items are those of its first start."""
-    known = {item.id for item in study.nouns("items")}
-    fresh = sum(item.id not in known for item in open_study(folder).nouns("items"))
-    return (
-        f" · {fresh:,} newer items of the folder are not shown: collect them as a study of their own" if fresh else ""
-    )
 
 
 def _check_pictures(folder: Path, progress: Callable[[str], None]) -> ConfigCheck:

@@ -1,4 +1,4 @@
-"""Who is at the door.
+"""Sessions: who sends a request, and may they?
 
 A link holds a token (`/enter/<token>`). Opening it puts the link's number, signed and dated, into a cookie that scripts
 cannot read: who reads the cookie does not get the link. Every request asks the database again whom the link stands for,
@@ -28,10 +28,9 @@ from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 from starlette.types import Scope
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadValue
-from salon.store.database import Database, LinkHolder
-from salon.store.database.connection import BadLink, now_ms
+from salon.store import BadLink, Database, LinkHolder, now_ms
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
 from salon.web.guard import UPLOADS, Buckets, address_of, bearer_token, session_cookie
 from salon.web.rendering import PageWords, render_page
@@ -122,9 +121,9 @@ class SessionAuth:
             self.database.revoke(session.who.link)
 
     def _is_right(self, password: str) -> bool:
-        known = self._password or _UNKNOWN_PASSWORD_HASH
+        password_hash = self._password or _UNKNOWN_PASSWORD_HASH
         try:
-            return self._hasher.verify(known, password) and self._password is not None
+            return self._hasher.verify(password_hash, password) and self._password is not None
         except (VerificationError, InvalidHashError):
             return False
 
@@ -210,9 +209,9 @@ def new_password(folder: Path, password: str) -> None:
 
 
 def get_auth(request: Request) -> SessionAuth:
-    """The doorkeeper of the app."""
-    keeper: SessionAuth = request.app.state.door
-    return keeper
+    """The sessions of the app."""
+    auth: SessionAuth = request.app.state.auth
+    return auth
 
 
 def get_studio(request: Request) -> Studio:
@@ -255,15 +254,15 @@ async def check_csrf(request: Request) -> None:
     """Refuse what changes something unless it comes from a page of this session. Stands before every route."""
     if request.method in SAFE:
         return
-    keeper = get_auth(request)
-    check_origin(request, keeper.settings)
+    auth = get_auth(request)
+    check_origin(request, auth.settings)
     if bearer_token(request.headers) is not None:
         return  # no browser adds this header by itself
-    wanted = keeper.csrf_of(request)
-    if wanted is None:
+    session_token = auth.csrf_of(request)
+    if session_token is None:
         return  # nobody is signed in: there is no session to abuse, and the route says 401
-    given = request.headers.get("x-csrf-token") or await _form_field(request)
-    if not hmac.compare_digest(wanted.encode(), given.encode("utf-8", "replace")):
+    sent_token = request.headers.get("x-csrf-token") or await _form_field(request)
+    if not hmac.compare_digest(session_token.encode(), sent_token.encode("utf-8", "replace")):
         raise NotFromHere(
             "a page of this studio is needed", found="one without its token", remedy="load the page again, and retry"
         )
@@ -315,8 +314,8 @@ router = APIRouter(include_in_schema=False)
 @router.get("/enter/{token}")
 def enter(token: str, request: Request) -> Response:
     """Open a link."""
-    keeper = get_auth(request)
-    return _redirect_home(keeper, keeper.enter(token, address_of(request.scope)))
+    auth = get_auth(request)
+    return _redirect_home(auth, auth.enter(token, address_of(request.scope)))
 
 
 @router.get("/login")
@@ -328,9 +327,9 @@ def login_page(request: Request) -> HTMLResponse:
 @router.post("/login")
 def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PASSWORD)]) -> Response:
     """Let the owner in."""
-    keeper = get_auth(request)
+    auth = get_auth(request)
     try:
-        return _redirect_home(keeper, keeper.login(password, address_of(request.scope)))
+        return _redirect_home(auth, auth.login(password, address_of(request.scope)))
     except NotSignedIn:
         return _login_page(request, wrong=True)
 
@@ -338,13 +337,13 @@ def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PA
 @router.post("/logout")
 def logout(session: Anyone, request: Request) -> Response:
     """End the session."""
-    keeper = get_auth(request)
-    keeper.logout(session)
+    auth = get_auth(request)
+    auth.logout(session)
     t = PageWords(_language(request))
     response = render_page(
         "message.html", language=_language(request), title=t("login.bye_title"), words=t("login.bye")
     )
-    keeper.take_cookie(response)
+    auth.take_cookie(response)
     return response
 
 
@@ -359,7 +358,7 @@ def _language(request: Request) -> str:
     return get_studio(request).settings.language
 
 
-def _redirect_home(keeper: SessionAuth, session: Session) -> Response:
+def _redirect_home(auth: SessionAuth, session: Session) -> Response:
     response = RedirectResponse(HOME[session.role], status_code=303)
-    keeper.give_cookie(response, session)
+    auth.give_cookie(response, session)
     return response

@@ -1,4 +1,4 @@
-"""What went wrong, told once: JSON for /api, a friendly page for everyone else. Never a traceback, never a path.
+"""Errors over HTTP: JSON for /api and /v1, a page for everyone else. Never a traceback, never a path.
 
     SalonError
     └── WebError
@@ -13,7 +13,7 @@
         ├── TooMany           429  too many requests; says how long to wait
         └── Fault             500  Salon's own; the log has the rest under the same request id
 
-Errors of the rooms below are told when `STATUS` names them. All others are faults: their words are for the log.
+Errors of other packages are shown when `STATUS` names them. All others are faults: their words go to the log only.
 """
 
 from __future__ import annotations
@@ -28,10 +28,8 @@ from starlette.exceptions import HTTPException
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import Scope
 
-from salon.collect.studio.rater_side import TooEarly
+from salon.collect import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
-from salon.select.service import model as scoring
-from salon.select.service.decisions import UnknownDecision
 from salon.store.database import connection as database
 from salon.web.rendering import PageWords, render_page
 
@@ -40,7 +38,7 @@ _JSON = ("/api/", "/v1/")
 
 
 class WebError(SalonError):
-    """The door cannot let this pass."""
+    """A request that cannot be answered."""
 
     wait: int | None = None
     """Seconds after which trying again makes sense."""
@@ -125,20 +123,13 @@ STATUS: dict[type[SalonError], int] = {
     database.KeyReused: 409,
     database.NothingToUndo: 409,
     TooEarly: 425,
-    UnknownDecision: 404,
     ConflictingJudgment: 409,
-    scoring.UnknownVersion: 404,
-    scoring.LoadRefused: 403,
-    scoring.LoadInProgress: 409,
-    scoring.LoadFailed: 422,
-    scoring.QueueFull: 503,
-    scoring.DeadlineExceeded: 504,
     BadFile: 500,  # its words name files of the server
     InputError: 422,
     StatsError: 422,
     DesignError: 422,
 }
-"""The status of every error that is told in its own words; its subclasses too."""
+"""The status of every error that is shown in its own words; its subclasses too. `salon.web.scoring` adds its own."""
 
 
 def status_of(error: SalonError) -> int:
@@ -159,13 +150,13 @@ def public_error(error: Exception, request_id: str) -> SalonError:
 
 def error_response(error: Exception, path: str, request_id: str, language: str | None = "en") -> Response:
     """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's."""
-    said = public_error(error, request_id)
-    status = status_of(said)
-    wait = _wait(said)
+    error_to_show = public_error(error, request_id)
+    status = status_of(error_to_show)
+    wait = _wait(error_to_show)
     headers = {} if wait is None else {"Retry-After": str(wait)}
     if path.startswith(_JSON) or path == "/api":
-        return JSONResponse(said.as_json() | {"request": request_id}, status, headers)
-    response = _page(said, status, request_id, language)
+        return JSONResponse(error_to_show.as_json() | {"request": request_id}, status, headers)
+    response = _page(error_to_show, status, request_id, language)
     response.headers.update(headers)
     return response
 
@@ -174,7 +165,7 @@ def _wait(error: SalonError) -> int | None:
     """Seconds after which trying again makes sense."""
     if isinstance(error, TooEarly):
         return math.ceil(error.seconds_left)
-    return error.wait if isinstance(error, WebError | scoring.QueueFull) else None
+    return getattr(error, "wait", None)
 
 
 def install_error_handlers(app: FastAPI) -> None:
@@ -182,8 +173,8 @@ def install_error_handlers(app: FastAPI) -> None:
 
     async def answer(request: Request, error: Exception) -> Response:
         await request.close()  # with files of a form that was refused
-        named = _as_salon_error(error, str(request.app.openapi_url))
-        return error_response(named, request.url.path, request.state.request_id, language_of(request.scope))
+        salon_error = _as_salon_error(error, str(request.app.openapi_url))
+        return error_response(salon_error, request.url.path, request.state.request_id, language_of(request.scope))
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)
@@ -197,7 +188,7 @@ def language_of(scope: Scope) -> str | None:
 
 
 def _as_salon_error(error: Exception, schema: str) -> Exception:
-    """Errors of the framework in the house's words; what was sent is not repeated."""
+    """Errors of the framework as Salon's own. What was sent is not repeated."""
     if isinstance(error, RequestValidationError):
         first = error.errors()[0]
         where = ".".join(str(part) for part in first["loc"])
@@ -221,19 +212,21 @@ def _page(error: SalonError, status: int, request_id: str, language: str | None)
     A service has no raters, and no links to open again: its page holds the error's own words alone.
     """
     t = PageWords(language or "en")
-    known = status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
-    said = [] if isinstance(error, Fault) else [_sentence(part) for part in (error.needed, error.remedy) if part]
+    status_with_words = (
+        status if f"status.{status}_title" in t else 500 if status >= HTTPStatus.INTERNAL_SERVER_ERROR else 400
+    )
+    sentences = (
+        []
+        if isinstance(error, Fault)
+        else [f"{part[:1].upper()}{part[1:]}." for part in (error.needed, error.remedy) if part]
+    )
     return render_page(
         "message.html",
         language=language or "en",
         status=status,
-        title=t(f"status.{known}_title"),
-        words=t(f"status.{known}_words") if language else " ".join(said),
-        said=" ".join(said) if language else "",
+        title=t(f"status.{status_with_words}_title"),
+        words=t(f"status.{status_with_words}_words") if language else " ".join(sentences),
+        said=" ".join(sentences) if language else "",
         code=status,
         request_id=request_id,
     )
-
-
-def _sentence(text: str) -> str:
-    return f"{text[:1].upper()}{text[1:]}."

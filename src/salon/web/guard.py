@@ -108,8 +108,11 @@ class RequestGuard:
             scope = dict(scope, method="GET")
         try:
             headers = Headers(scope=scope)
-            _check_head(scope)
-            _check_length(headers)
+            size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
+            if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
+                raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
+            if "content-length" in headers and "transfer-encoding" in headers:
+                raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
             self._check_host(headers)
             self._check_rate(scope, headers)
             body = await self._body(scope, headers, receive)
@@ -124,17 +127,17 @@ class RequestGuard:
             await error_response(error, scope["path"], request_id, language_of(scope))(scope, receive, answer)
 
     def _check_host(self, headers: Headers) -> None:
-        named = headers.getlist("host")
-        if len(named) != 1 or host_name(named[0]) not in self.settings.hosts:
+        hosts = headers.getlist("host")
+        if len(hosts) != 1 or host_name(hosts[0]) not in self.settings.hosts:
             raise WrongHost(
                 "the studio's own address is needed", remedy=f"open {self.settings.address}, or serve with --base-url"
             )
 
     def _check_rate(self, scope: Scope, headers: Headers) -> None:
         self.addresses.take(address_of(scope))
-        told = bearer_token(headers) or session_cookie(headers, self.settings.cookie)
-        if told:
-            self.sessions.take(hashlib.sha256(told.encode("latin-1", "replace")).hexdigest())
+        session = bearer_token(headers) or session_cookie(headers, self.settings.cookie)
+        if session:
+            self.sessions.take(hashlib.sha256(session.encode("latin-1", "replace")).hexdigest())
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         stated = headers.get("content-length", "0")
@@ -150,7 +153,7 @@ class RequestGuard:
 
 
 class _ResponseSender:
-    """`send` with the headers of the house, that remembers whether the answer has begun."""
+    """`send` with Salon's headers. It remembers whether the answer has begun."""
 
     def __init__(self, send: Send, headers: dict[str, str], *, head_only: bool) -> None:
         self.send, self.headers, self.head_only, self.started = send, headers, head_only, False
@@ -158,24 +161,13 @@ class _ResponseSender:
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
-            given = MutableHeaders(scope=message)
-            given.setdefault("Cache-Control", "no-store")
+            headers = MutableHeaders(scope=message)
+            headers.setdefault("Cache-Control", "no-store")
             for name, value in self.headers.items():
-                given[name] = value
+                headers[name] = value
         elif self.head_only and message["type"] == "http.response.body":
             message = dict(message, body=b"")
         await self.send(message)
-
-
-def _check_head(scope: Scope) -> None:
-    size = len(scope.get("raw_path") or b"") + len(scope.get("query_string") or b"")
-    if size + sum(len(name) + len(value) for name, value in scope["headers"]) > _MOST_HEAD:
-        raise _too_long(f"at most {_MOST_HEAD:,} bytes of address and headers may be sent")
-
-
-def _check_length(headers: Headers) -> None:
-    if "content-length" in headers and "transfer-encoding" in headers:
-        raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
 
 
 async def _read(receive: Receive, most: int) -> bytes:
@@ -193,13 +185,13 @@ async def _read(receive: Receive, most: int) -> bytes:
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
-    given = False
+    replayed = False
 
     async def again() -> Message:
-        nonlocal given
-        if given:
+        nonlocal replayed
+        if replayed:
             return await receive()
-        given = True
+        replayed = True
         return {"type": "http.request", "body": body, "more_body": False}
 
     return again
@@ -211,8 +203,8 @@ def _too_long(needed: str) -> TooLong:
 
 def host_name(host: str) -> str:
     """The name in a Host header, without its port; "" when it is malformed."""
-    found = _HOST.fullmatch(host)
-    return "" if found is None else (found["bracketed"] or found["name"]).lower()
+    match = _HOST.fullmatch(host)
+    return "" if match is None else (match["bracketed"] or match["name"]).lower()
 
 
 def address_of(scope: Scope) -> str:
@@ -240,5 +232,5 @@ def bearer_token(headers: Headers) -> str | None:
 
 def session_cookie(headers: Headers, name: str) -> str | None:
     """The session cookie as it was sent; of several the last, as everywhere."""
-    found = [cookie_parser(sent).get(name) for sent in headers.getlist("cookie")]
-    return next((one for one in reversed(found) if one is not None), None)
+    cookies = [cookie_parser(header).get(name) for header in headers.getlist("cookie")]
+    return next((cookie for cookie in reversed(cookies) if cookie is not None), None)

@@ -24,11 +24,9 @@ from fastapi import APIRouter, Request
 from PIL import Image
 from starlette.responses import FileResponse
 
-from salon.collect.studio.studio import Studio
+from salon.collect import Studio
 from salon.errors import BadFile
-from salon.store.atomic_files import whole_file
-from salon.store.database import Database
-from salon.store.pictures import is_inside, read_bytes, read_picture
+from salon.store import Database, is_inside, read_bytes, read_picture, whole_file
 from salon.web.auth import Anyone, Session
 from salon.web.errors import NoSuchPage
 
@@ -59,9 +57,9 @@ class Images:
     ) -> None:
         """`secret` is the studio's own: with it the addresses of a screen are the same after a restart."""
         self.folder, self.database, self._secret = folder.resolve(), database, secret
-        self._paths = {item: path for item, named in items.items() if (path := self._inside(named)) is not None}
+        self._paths = {item: path for item, name in items.items() if (path := self._inside(name)) is not None}
         self._reference_names = list(references)
-        self._references = [path for named in self._reference_names if (path := self._inside(named)) is not None]
+        self._references = [path for name in self._reference_names if (path := self._inside(name)) is not None]
         self._hashes: dict[Path, tuple[tuple[int, int], str]] = {}
         self._sources: dict[str, Path] = {}
         self._seen: OrderedDict[str, dict[str, str]] = OrderedDict()
@@ -81,11 +79,11 @@ class Images:
         path = self._paths.get(item)
         return None if path is None else self._granted(path, variant, rater, f"task {task} {item}")
 
-    def reference_address(self, named: str, variant: Variant = "screen", *, rater: str) -> str | None:
+    def reference_address(self, name: str, variant: Variant = "screen", *, rater: str) -> str | None:
         """Where `rater` finds a picture of the reference panel."""
-        path = self._inside(named)
-        known = path is not None and path in self._references
-        return self._granted(path, variant, rater, f"reference {named}") if known and path is not None else None
+        path = self._inside(name)
+        is_reference = path is not None and path in self._references
+        return self._granted(path, variant, rater, f"reference {name}") if is_reference and path is not None else None
 
     def _granted(self, path: Path, variant: Variant, rater: str, place: str) -> str | None:
         number = self._hash(path)
@@ -98,26 +96,26 @@ class Images:
     def _key(self, rater: str, place: str) -> str:
         return hmac.new(self._secret, f"picture\0{rater}\0{place}".encode(), hashlib.sha256).hexdigest()
 
-    def _inside(self, named: str | None) -> Path | None:
+    def _inside(self, name: str | None) -> Path | None:
         """The file that the study names, if it lies in the study's folder; links that lead out of it do not count."""
-        if not named or "\x00" in named:
+        if not name or "\x00" in name:
             return None
-        path = self.folder / named
+        path = self.folder / name
         return path.resolve() if is_inside(path, self.folder) else None
 
     def _hash(self, path: Path) -> str | None:
         """SHA-256 of a file, read again only when it changed; None when it cannot be read."""
         try:
-            found = path.stat()
-            mark = (found.st_mtime_ns, found.st_size)
-            known = self._hashes.get(path)
-            if known is None or known[0] != mark:
-                known = (mark, hashlib.sha256(read_bytes(path)).hexdigest())
-                self._hashes[path] = known
+            status = path.stat()
+            mark = (status.st_mtime_ns, status.st_size)
+            entry = self._hashes.get(path)
+            if entry is None or entry[0] != mark:
+                entry = (mark, hashlib.sha256(read_bytes(path)).hexdigest())
+                self._hashes[path] = entry
         except (OSError, BadFile):
             return None
-        self._sources[known[1]] = path
-        return known[1]
+        self._sources[entry[1]] = path
+        return entry[1]
 
     # -- who may see ----------------------------------------------------------------------------------------
 
@@ -136,8 +134,8 @@ class Images:
             for path in (*self._paths.values(), *self._references):
                 self._hash(path)
             return
-        for named in self._reference_names:
-            self.reference_address(named, rater=session.rater)
+        for name in self._reference_names:
+            self.reference_address(name, rater=session.rater)
         for task in self.database.tasks_of(session.rater):
             for item in task.question.get("items", ()):
                 self.rater_address(item, rater=session.rater, task=task.id)
@@ -170,9 +168,9 @@ class Images:
 
 def study_images(studio: Studio, secret: bytes) -> Images:
     """The pictures of a studio: its items, and the reference panel of its settings."""
-    shown = {item.id: item.image for item in studio.items.values()}
+    item_images = {item.id: item.image for item in studio.items.values()}
     panel = [reference.image for reference in studio.settings.references]
-    return Images(studio.folder, shown, studio.database, panel, secret=secret)
+    return Images(studio.folder, item_images, studio.database, panel, secret=secret)
 
 
 def _address(key: str, variant: str) -> str:

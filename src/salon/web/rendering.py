@@ -1,4 +1,7 @@
-"""Pages from templates. Everything is escaped; Markdown of the owner's may hold no HTML."""
+"""HTML pages from templates, their sentences, and the style sheet and static files that all pages share.
+
+Everything is escaped. Markdown written by the owner may not contain HTML.
+"""
 
 from __future__ import annotations
 
@@ -14,10 +17,10 @@ from markupsafe import Markup
 from starlette.responses import HTMLResponse, Response
 from starlette.staticfiles import StaticFiles
 
-from salon.collect.questions import Sentences, languages
-from salon.report.page import asset, ground
+from salon.collect import Sentences, languages
+from salon.report import asset, ground
 
-TEMPLATES = Path(__file__).parent.parent / "templates"
+TEMPLATES = Path(__file__).parent / "templates"
 
 
 def render_page(name: str, *, language: str, status: int = 200, **values: object) -> HTMLResponse:
@@ -33,15 +36,15 @@ def markdown(text: str) -> Markup:
 
 @cache
 def _templates() -> Environment:
-    made = Environment(
+    environment = Environment(
         loader=FileSystemLoader(TEMPLATES),
         autoescape=True,
         undefined=StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
-    made.filters["markdown"] = markdown
-    return made
+    environment.filters["markdown"] = markdown
+    return environment
 
 
 @cache
@@ -49,16 +52,14 @@ def _markdown() -> MarkdownIt:
     return MarkdownIt("commonmark", {"html": False})
 
 
-# --------------------------------------------------------------------------------------------------
-# The sentences of the pages: those of collecting, and those that only a browser needs (sentences/*.toml).
-# --------------------------------------------------------------------------------------------------
+# -- sentences ------------------------------------------------------------------------------------------------------
 
 _FOLDER = Path(__file__).parent / "sentences"
 
 
 def _read(language: str) -> dict[str, str]:
-    found = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
-    return {f"{part}.{key}": sentence for part, some in found.items() for key, sentence in some.items()}
+    parts = tomllib.loads((_FOLDER / f"{language}.toml").read_text(encoding="utf-8"))
+    return {f"{part}.{key}": sentence for part, some in parts.items() for key, sentence in some.items()}
 
 
 _MORE = {language: _read(language) for language in languages()}
@@ -75,9 +76,7 @@ class PageWords(Sentences):
         return key in self._sentences
 
 
-# --------------------------------------------------------------------------------------------------
-# The look of the studio and of the scoring service: the ground of all of Salon's pages, its icon, and own files.
-# --------------------------------------------------------------------------------------------------
+# -- style sheet and static files -----------------------------------------------------------------------------------
 
 STATIC = Path(__file__).parent / "static"
 REVALIDATE = {"Cache-Control": "no-cache"}

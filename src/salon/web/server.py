@@ -1,4 +1,9 @@
-"""The server under the application: it listens, and writes no address down, for addresses hold tokens."""
+"""The HTTP server: uvicorn with limits. It logs no addresses, because they contain tokens.
+
+A connection must send the head of a request within `header_seconds`, counted from its first byte (or from the moment
+it is opened). When `most_connections` are open, a new one replaces the one that has waited longest without a request.
+Warnings that an attacker can provoke are written at most ten times a minute each, with the number left out.
+"""
 
 from __future__ import annotations
 
@@ -59,15 +64,7 @@ def serve_app(app: FastAPI, settings: WebSettings, listening: socket.socket, *, 
         uvicorn.Server(config).run(sockets=[listening])
 
 
-# --------------------------------------------------------------------------------------------------
-# What uvicorn leaves open below the application: connections that never send a request, and too many of them.
-#
-# A connection must send the head of a request within `header_seconds`, counted from its first byte (or from the moment
-# it is opened). When `most_connections` are open, the one that has waited longest without a request gives way to the
-# new
-# one, so that a crowd of silent connections locks nobody out. Messages that an attacker can provoke are written at most
-# ten times a minute each, with the number that was left out.
-# --------------------------------------------------------------------------------------------------
+# -- limits on connections and logging ------------------------------------------------------------------------------
 
 log = logging.getLogger("salon.web")
 _RESERVED_FILES = 128
@@ -177,5 +174,5 @@ def limit_logging() -> None:
     """Keep what an attacker can provoke from filling the disk."""
     for name in ("salon.web", "uvicorn.error"):
         logger = logging.getLogger(name)
-        if not any(isinstance(known, RepeatLimit) for known in logger.filters):
+        if not any(isinstance(log_filter, RepeatLimit) for log_filter in logger.filters):
             logger.addFilter(RepeatLimit())

@@ -17,10 +17,8 @@ from urllib.parse import urlsplit
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue
-from salon.store.atomic_files import whole_file
-from salon.store.database import Database
-from salon.store.database.connection import BadLink
-from salon.study.nouns import Noun
+from salon.store import BadLink, Database, whole_file
+from salon.study import Noun
 
 PRIVATE = ".studio"
 """Folder inside the study for what only the owner may read."""
@@ -55,7 +53,9 @@ class WebSettings(Noun):
     @property
     def address(self) -> str:
         """What links begin with; never taken from what a browser says."""
-        return (self.base_url or f"http://{_bracketed(self.host)}:{self.port}").rstrip("/")
+        is_bare_ipv6 = ":" in self.host and not self.host.startswith("[")
+        host = f"[{self.host}]" if is_bare_ipv6 else self.host
+        return (self.base_url or f"http://{host}:{self.port}").rstrip("/")
 
     @property
     def https(self) -> bool:
@@ -70,8 +70,8 @@ class WebSettings(Noun):
     @property
     def hosts(self) -> frozenset[str]:
         """Host names under which the studio answers."""
-        named = {urlsplit(self.address).hostname or ""}
-        return frozenset(named | set(_LOOPBACK_NAMES) if is_loopback(self.host) else named)
+        names = {urlsplit(self.address).hostname or ""}
+        return frozenset(names | set(_LOOPBACK_NAMES) if is_loopback(self.host) else names)
 
     @property
     def origin(self) -> str:
@@ -113,10 +113,6 @@ def is_loopback(host: str) -> bool:
         return host == "localhost" or ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
-
-
-def _bracketed(host: str) -> str:
-    return f"[{host}]" if ":" in host and not host.startswith("[") else host
 
 
 # -- files of the owner -------------------------------------------------------------------------------------

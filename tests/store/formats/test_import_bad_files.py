@@ -15,10 +15,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store import open_study
-from salon.store.formats import KINDS, Columns, ImportOptions, Policies, read_study, recognize
+from salon.store import KINDS, Columns, ImportOptions, Policies, open_study, read_plain, read_study, recognize
 from salon.store.formats.files import stream_records
-from salon.store.plain_files import read_plain
 
 HEAD = "left,right,winner,worker,prompt\n"
 

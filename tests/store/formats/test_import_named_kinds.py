@@ -8,9 +8,9 @@ from pathlib import Path
 import little_files as little
 import pytest
 
-from salon.check.anchor import AnchorSettings, anchor
+from salon.check import AnchorSettings, anchor
 from salon.errors import BadColumns, BadFile, BadValue, SalonError
-from salon.store.formats import KINDS, Columns, ImportOptions, Policies, import_files, read_study, recognize
+from salon.store import KINDS, Columns, ImportOptions, Policies, import_files, read_study, recognize
 
 
 def comparisons(study) -> list[tuple]:

@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from salon.store.formats import import_files, read_study, recognize
+from salon.store import import_files, read_study, recognize
 
 pytestmark = pytest.mark.data
 

@@ -14,7 +14,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from salon.errors import BadColumns, BadValue, ConflictingJudgment, DuplicateJudgment, WrongPrompt
-from salon.store.formats import Columns, ImportOptions, Policies, import_files, read_study
+from salon.store import Columns, ImportOptions, Policies, import_files, read_study
 
 
 def options(left_known: bool | None = None, columns: dict | None = None, **policies) -> ImportOptions:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 
 from PIL import Image
 
-from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.judge import Conversation, NoReply, Reply
 from salon_example.scorer import redness
 
 

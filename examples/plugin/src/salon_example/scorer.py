@@ -7,8 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 from PIL import Image
 
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
+from salon.study import Item, Prompt, ScorerCard
 
 
 def redness(image: Image.Image) -> float:

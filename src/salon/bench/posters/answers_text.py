@@ -24,7 +24,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from typing import Any
 
-from salon.study.answers import strip_reasoning
+from salon.study import strip_reasoning
 
 LONGEST = 100_000
 """Characters that are read, from the end."""

@@ -28,8 +28,8 @@ from salon.bench.posters.results import PosterReport, PosterScoreSettings
 from salon.bench.posters.score import describe_answer, item_worth, score_files, score_items
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun
+from salon.stats import Estimate
+from salon.study import Noun
 
 MOST = 4
 """Items shown of each task."""

@@ -24,6 +24,7 @@ from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
 from salon.bench.posters.score_report import curve_chart, small_pictures
 from salon.bench.posters.tasks import task_named
 from salon.report import (
+    MOST_CONTESTANTS,
     SMALL,
     WIDE,
     Block,
@@ -36,14 +37,19 @@ from salon.report import (
     Page,
     Section,
     Table,
+    brief,
     charts,
+    count_noun,
+    element,
+    film_grid,
+    labelled_text,
+    level_words,
     located,
+    one_way,
+    picture_or_note,
+    with_interval,
 )
-from salon.report.charts.matrices import MOST_CONTESTANTS
-from salon.report.filmstrip import film_grid, labelled_text, picture_or_note
-from salon.report.numbers import with_interval
-from salon.report.svg import element
-from salon.report.words import brief, count_noun, fixed, level_words, one_way
+from salon.report.words import fixed
 
 _LOW = 240
 _MOST_CURVES = 6

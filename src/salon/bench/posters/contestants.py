@@ -16,7 +16,6 @@ lines that make it up, or else the most similar line, or no box.
 from __future__ import annotations
 
 import csv
-import importlib
 import io
 import json
 import os
@@ -37,7 +36,7 @@ from salon.bench.posters.files import PosterFile
 from salon.bench.posters.item import Box, PosterItem
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, PosterTask, task_named
 from salon.errors import SalonError
-from salon.store.pictures import read_picture
+from salon.store import read_picture
 
 Name = Literal["perfect", "random", "always-a", "list-everything", "empty"]
 NAMES: tuple[Name, ...] = get_args(Name)
@@ -182,7 +181,8 @@ class OcrLine:
 
 def rapidocr(path: Path) -> list[OcrLine]:
     """The lines RapidOCR reads."""
-    ocr = importlib.import_module("salon.models.ocr")  # its networks only for those who ask for them
+    from salon.models import ocr  # its networks only for those who ask for them
+
     image = read_picture(path).image
     w, h = image.size
     reading = ocr.read_text(np.asarray(image))
@@ -213,7 +213,9 @@ READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapido
 def engine_signature(name: EngineName) -> str:
     """Name and version."""
     if name == "rapidocr":
-        return str(importlib.import_module("salon.models.ocr").READER)
+        from salon.models import READER
+
+        return str(READER)
     process = subprocess.run([_tesseract(), "--version"], capture_output=True, text=True, timeout=_SECONDS, check=True)
     return process.stdout.splitlines()[0]
 

@@ -26,8 +26,8 @@ from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.item import PosterItem, read_item
 from salon.bench.posters.tasks import FOLDERS, TASKS, PosterTask, task_of
 from salon.errors import BadFile
-from salon.store.atomic_files import read_json, whole_file, write_json
-from salon.study.nouns import Noun
+from salon.store import read_json, whole_file, write_json
+from salon.study import Noun
 
 Record = dict[str, Any]
 _DECODER = json.JSONDecoder()

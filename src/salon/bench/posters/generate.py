@@ -19,11 +19,17 @@ from pydantic import Field
 
 from salon.bench.posters.files import POSTERS, PosterFile, RunCard, claim_folder, open_run_file
 from salon.errors import BadValue
-from salon.generate.record import GenerateSettings, Generation, item_id, read_generations
-from salon.generate.registry import CallTerms, make_generator
-from salon.generate.run import GenerationCallback, generate_items
-from salon.study import Generator, Prompt
-from salon.study.nouns import Noun
+from salon.generate import (
+    CallTerms,
+    GenerateSettings,
+    Generation,
+    GenerationCallback,
+    generate_items,
+    item_id,
+    make_generator,
+    read_generations,
+)
+from salon.study import Generator, Noun, Prompt
 
 VERDICTS = ("judge", "why", "oracle", "oracle_why")
 """Fields that say something about one picture."""

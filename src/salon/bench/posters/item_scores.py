@@ -40,7 +40,7 @@ from salon.bench.posters.item import (
 from salon.bench.posters.results import PointCase
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, fold_label
 from salon.errors import BadValue
-from salon.store.pictures import size_within
+from salon.store import size_within
 
 NO_PICTURE = UnreadAnswer("no picture")
 NOT_JUDGED = UnreadAnswer("not judged")

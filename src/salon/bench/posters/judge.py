@@ -31,11 +31,9 @@ from salon.bench.posters.judge_protocol import OWN, JudgeProtocol
 from salon.bench.posters.run import Spend, total_spend
 from salon.bench.posters.tasks import ATTRIBUTES, STYLES
 from salon.errors import BadValue, TooFew
-from salon.judge.registry import JudgeSpec, open_judge
-from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
-from salon.store.folder import default_name, save_study
-from salon.study import Checklist, Criterion, Item, Prompt, Rater, Study
-from salon.study.nouns import Noun
+from salon.judge import Conversation, Decoding, JudgeSpec, Reply, Sight, Vlm, open_judge
+from salon.store import default_name, save_study
+from salon.study import Checklist, Criterion, Item, Noun, Prompt, Rater, Study
 
 ANSWER_QUESTION = (
     "Somebody was asked about a poster. This is the answer, as JSON:\n\n{answer}\n\n"

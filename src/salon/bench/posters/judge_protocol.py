@@ -24,7 +24,7 @@ from pydantic import Field
 from salon.bench.posters.contestants import NAMES
 from salon.bench.posters.files import JudgeCard, PosterFile
 from salon.errors import BadFile
-from salon.study.nouns import Noun
+from salon.study import Noun
 
 OWN = "salon"
 """The protocol in Salon's own words."""

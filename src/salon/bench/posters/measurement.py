@@ -22,16 +22,13 @@ from salon.bench.posters.files import PosterFile, find_picture, picture_root, re
 from salon.bench.posters.item import PosterItem
 from salon.bench.posters.item_scores import field_texts, point_rules
 from salon.bench.posters.tasks import ATTRIBUTES
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.errors import BadFile
-from salon.judge.measuring_judge import RuleTask, answer_from_layout, look_at_pixels
-from salon.judge.point_rules import RULES_VERSION, Rule, RuleFinding, read_rule
-from salon.models.cache import cache_file
-from salon.models.ocr import READER
-from salon.render.layout import Layout, Lettering
-from salon.render.typeset.families import FAMILIES, Family
-from salon.store.pictures import read_bytes
-from salon.study.nouns import Noun, Signature
+from salon.judge import RULES_VERSION, Rule, RuleFinding, RuleTask, answer_from_layout, look_at_pixels, read_rule
+from salon.models import READER, cache_file
+from salon.render import FAMILIES, Family, Layout, Lettering
+from salon.store import read_bytes
+from salon.study import Noun, Signature
 
 Way = Literal["pixels", "layout"]
 FIELDS: dict[Way, tuple[str, str]] = {"pixels": ("judge", "why"), "layout": ("oracle", "oracle_why")}

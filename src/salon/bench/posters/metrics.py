@@ -38,8 +38,7 @@ from numpy.typing import NDArray
 from salon.bench.posters.item_scores import ItemScore
 from salon.bench.posters.results import DifficultyCurve, DifficultyPoint, MetricResult, PosterGroup, PosterScoreSettings
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, Metric, PosterTask
-from salon.stats.intervals import UNBOUNDED, Ends, exact_bound, interval
-from salon.stats.result import Estimate
+from salon.stats import UNBOUNDED, Ends, Estimate, exact_bound, interval
 
 FloatArray = NDArray[np.float64]
 Value = Callable[[FloatArray], float]

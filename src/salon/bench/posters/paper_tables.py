@@ -21,8 +21,8 @@ from salon.bench.posters.judge_protocol import JudgingRecord, protocols_differ
 from salon.bench.posters.results import MetricResult, PosterReport
 from salon.bench.posters.tasks import GROUPS, TASKS, task_named
 from salon.errors import BadValue
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun
+from salon.stats import Estimate
+from salon.study import Noun
 
 GAP, OVERALL, GROUP = "gap", "overall", "group:"
 ALL = "all"

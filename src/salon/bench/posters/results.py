@@ -8,8 +8,8 @@ from pydantic import Field
 
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import JudgeCard
-from salon.stats.result import Estimate
-from salon.study.nouns import Noun, Signature
+from salon.stats import Estimate
+from salon.study import Noun, Signature
 
 FORMAT: Final = "salon.posters/1"
 
@@ -58,29 +58,31 @@ class DifficultyPoint(Noun):
     """One stretch of a difficulty."""
 
     x: float = Field(description="Mean difficulty of its items.")
-    figure: Estimate
+    figure: Estimate = Field(description="The metric there.")
 
 
 class DifficultyCurve(Noun):
     """How a task's first metric depends on what makes its items hard."""
 
-    task: str
-    title: str
-    difficulty: str
-    metric: str
-    points: tuple[DifficultyPoint, ...]
+    task: str = Field(description="Name of the task.")
+    title: str = Field(description="What tables call it.")
+    difficulty: str = Field(description="What makes its items hard.")
+    metric: str = Field(description="The metric that is drawn.")
+    points: tuple[DifficultyPoint, ...] = Field(
+        description="From easy to hard, or the other way round, as the number grows."
+    )
 
 
 class WrongAnswer(Noun):
     """An answer that was wrong, for the gallery."""
 
     number: int = Field(description="Its place in the file, from 0.")
-    name: str
-    path: str
-    wanted: str
+    name: str = Field(description="Name of the item.")
+    path: str = Field(description="Its picture.")
+    wanted: str = Field(description="The truth.")
     said: str = Field(description="The response, shortened; empty where there is none.")
     read: str = Field(description="What was read of it, or why nothing was.")
-    worth: float
+    worth: float = Field(description="What the answer got, 0 to 1.")
 
 
 class PointKind(Noun):
@@ -125,18 +127,18 @@ class PosterCase(Noun):
 class TaskResult(Noun):
     """One file."""
 
-    task: str
-    title: str
-    group: str
-    side: Literal["understanding", "generation"]
+    task: str = Field(description="Name of the task.")
+    title: str = Field(description="What tables call it.")
+    group: str = Field(description="Its group.")
+    side: Literal["understanding", "generation"] = Field(description="Whether it asks about a poster or for one.")
     items: int = Field(description="Items of the file: the denominator of every number.")
     missing: int = Field(description="Items without an answer (or a poster): worth nothing.")
     unread: dict[str, int] = Field(description="Answers that could not be read, by reason: worth nothing.")
     bad_boxes: int = Field(0, description="Boxes inverted, outside the picture or not numbers: their place is empty.")
     owed: int = Field(0, description="Verdicts a judge owes; they count as no, `at_best` as yes.")
     no_picture: int | None = Field(None, description="Pictures not found; null where no folder was given.")
-    metrics: tuple[MetricResult, ...]
-    failures: tuple[WrongAnswer, ...] = ()
+    metrics: tuple[MetricResult, ...] = Field(description="Its numbers.")
+    failures: tuple[WrongAnswer, ...] = Field(default=(), description="Some answers that were wrong.")
     points: tuple[PointKind, ...] = Field((), description="Key points of generated posters, by kind.")
     posters: tuple[PosterCase, ...] = Field((), description="Generated posters, the worst first.")
 
@@ -144,28 +146,28 @@ class TaskResult(Noun):
 class PosterGroup(Noun):
     """The mean of a group's metrics."""
 
-    group: str
-    figure: Estimate | None
+    group: str = Field(description="Name of the group.")
+    figure: Estimate | None = Field(description="The mean with its interval; null where no metric has a value.")
     metrics: int = Field(description="Metrics averaged.")
     at_best: float | None = Field(None, description="The mean if all that a judge owes turned out well.")
     absent: tuple[str, ...] = Field(description="Metrics of the group that no file was given for.")
-    released: float | None = None
+    released: float | None = Field(default=None, description="What the released scoring gives.")
 
 
 class PosterReport(Noun):
     """Everything about one contestant."""
 
-    format: Literal["salon.posters/1"] = FORMAT
-    contestant: str
-    settings: PosterScoreSettings
-    compat: Literal["released"] | None = None
-    tasks: tuple[TaskResult, ...]
-    groups: tuple[PosterGroup, ...]
+    format: Literal["salon.posters/1"] = Field(default=FORMAT, description="Name and version of this form.")
+    contestant: str = Field(description="Who answered.")
+    settings: PosterScoreSettings = Field(description="How responses were scored.")
+    compat: Literal["released"] | None = Field(default=None, description="Whose scoring stands beside ours.")
+    tasks: tuple[TaskResult, ...] = Field(description="One for each file.")
+    groups: tuple[PosterGroup, ...] = Field(description="Means of groups, in the order of the published table.")
     overall: Estimate | None = Field(description="Mean of the groups that have a value; null for a single task.")
-    overall_released: float | None = None
+    overall_released: float | None = Field(default=None, description="What the released scoring gives.")
     gap: Estimate | None = Field(None, description="Word recall of simple OCR less that of hard OCR.")
-    curves: tuple[DifficultyCurve, ...] = ()
+    curves: tuple[DifficultyCurve, ...] = Field(default=(), description="How tasks depend on what makes items hard.")
     judges: tuple[JudgeCard, ...] = Field((), description="Who gave the verdicts that the score rests on.")
-    notes: tuple[str, ...] = ()
-    policies: tuple[str, ...]
-    signature: Signature
+    notes: tuple[str, ...] = Field(default=(), description="What a reader should know, a sentence each.")
+    policies: tuple[str, ...] = Field(description="How gaps were treated, a sentence each.")
+    signature: Signature = Field(description="What reproduces these numbers.")

@@ -24,15 +24,23 @@ from salon.bench.posters import contestants, pixel_contestant
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import PosterFile, RunCard, claim_folder, find_picture, open_run_file
 from salon.bench.posters.item import PosterItem
-from salon.calls.errors import BudgetSpent
-from salon.engine.processes import map_processes
+from salon.calls import BudgetSpent
+from salon.engine import map_processes
 from salon.errors import BadFile, BadValue
-from salon.judge.openai_chat import OpenAIChat
-from salon.judge.registry import JudgeSpec, calls_file, check_budget, open_judge
-from salon.judge.vlm import Conversation, Decoding, Reply, Sight, Vlm
-from salon.store.pictures import read_picture
-from salon.study import Study
-from salon.study.nouns import Noun
+from salon.judge import (
+    Conversation,
+    Decoding,
+    JudgeSpec,
+    OpenAIChat,
+    Reply,
+    Sight,
+    Vlm,
+    calls_file,
+    check_budget,
+    open_judge,
+)
+from salon.store import read_picture
+from salon.study import Noun, Study
 
 
 class Spend(Noun):

@@ -44,8 +44,8 @@ from salon.bench.posters.results import (
     WrongAnswer,
 )
 from salon.bench.posters.tasks import PosterTask
-from salon.stats.intervals import SHARE, exact_bound
-from salon.study.nouns import Setting, Signature
+from salon.stats import SHARE, exact_bound
+from salon.study import Setting, Signature
 
 POLICIES = (
     "An item without an answer, or whose answer cannot be read, is worth nothing and stays in the denominator.",

@@ -33,14 +33,20 @@ from salon.report import (
     Page,
     Section,
     Table,
+    brief,
     charts,
+    count_noun,
+    element,
     estimate_value,
+    film_grid,
+    labelled_text,
+    level_words,
     located,
+    one_way,
+    picture_or_note,
 )
-from salon.report.filmstrip import film_grid, labelled_text, picture_or_note
-from salon.report.svg import element
-from salon.report.words import brief, count_noun, fixed, level_words, one_way
-from salon.store.pictures import picture_url
+from salon.report.words import fixed
+from salon.store import picture_url
 
 _WHY_RELEASED = (
     "The column “released” holds what the benchmark’s published code gives for the same answers, faults and all: "

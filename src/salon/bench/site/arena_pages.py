@@ -15,10 +15,25 @@ from markupsafe import Markup
 from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
-from salon.report import Badge, Block, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
-from salon.report.page import anchors
-from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, join_names, sentence
+from salon.report import (
+    SIMULATED,
+    Badge,
+    Block,
+    Cell,
+    Chart,
+    Column,
+    Details,
+    Note,
+    Section,
+    Table,
+    anchors,
+    brief,
+    charts,
+    element,
+    join_names,
+    numbers,
+    sentence,
+)
 
 CELLS = 500
 """Cells of win matrices that arena.html holds; of more, every matrix stands on the page of its board."""

@@ -18,8 +18,8 @@ from salon.bench.site.prompt_pages import PromptPages, prompts_page, tags_page
 from salon.bench.site.raters_page import raters_page
 from salon.bench.site.site_data import Pictures, SiteData, make_pictures, read_site_data, shown_pictures
 from salon.errors import BadFile
-from salon.report.page import GENERATOR
-from salon.store.atomic_files import put_file, whole_folder
+from salon.report import GENERATOR
+from salon.store import put_file, whole_folder
 
 OTHER_PAGES = 5
 """Board, prompts, tags, method, data."""

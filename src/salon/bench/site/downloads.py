@@ -16,9 +16,8 @@ from salon.bench.entry import AxisResult, EntryResult
 from salon.bench.site.frame import SitePage
 from salon.bench.site.prompt_pages import point_text
 from salon.bench.site.site_data import SiteData, SiteEntry
-from salon.report import Column, Section, Table, numbers
-from salon.report.svg import element
-from salon.study.nouns import Noun
+from salon.report import Column, Section, Table, element, numbers
+from salon.study import Noun
 
 FORMAT: Final = "salon.site/1"
 HIDDEN: dict[str, object] = {"points": {}, "said": {}, "missing": None, "image": None}

@@ -12,12 +12,21 @@ from typing import ClassVar
 from jinja2 import ChoiceLoader, Environment, PackageLoader
 from markupsafe import Markup, escape
 
-from salon.report import Column
-from salon.report.blocks import Block, Card, cell_html, format_value, sort_key
-from salon.report.blocks import templates as report_templates
-from salon.report.page import Section, anchors, asset, style
-from salon.report.svg import element
-from salon.report.words import one_way
+from salon.report import (
+    Block,
+    Card,
+    Column,
+    Section,
+    anchors,
+    asset,
+    cell_html,
+    element,
+    format_value,
+    one_way,
+    sort_key,
+    style,
+    templates as report_templates,
+)
 
 POLICY = (
     "default-src 'none'; script-src 'self' file:; style-src 'self' file:; img-src 'self' file: data:; "

@@ -14,10 +14,24 @@ from salon.bench.site.frame import PageLink, SitePage, capital, code_line, openi
 from salon.bench.site.index_page import rank_range, tied_words
 from salon.bench.site.prompt_pages import PictureShot, ShotMaker, Shots, shot_maker
 from salon.bench.site.site_data import Pictures, SiteData, SiteEntry, web_link
-from salon.report import Block, Card, Cell, Chart, Column, Details, Note, Section, Table, charts, numbers
-from salon.report.svg import element
-from salon.report.words import brief, join_names, sentence
-from salon.store.pictures import Thumb
+from salon.report import (
+    Block,
+    Card,
+    Cell,
+    Chart,
+    Column,
+    Details,
+    Note,
+    Section,
+    Table,
+    brief,
+    charts,
+    element,
+    join_names,
+    numbers,
+    sentence,
+)
+from salon.store import Thumb
 
 PICTURES = 6
 """Best ones, and worst ones."""

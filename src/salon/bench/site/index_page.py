@@ -15,11 +15,26 @@ from salon.bench.site.arena_pages import arena_summary
 from salon.bench.site.frame import SiteBlock, SitePage, capital
 from salon.bench.site.raters_page import raters_summary
 from salon.bench.site.site_data import SiteAxis, SiteData, SiteEntry
-from salon.report import SMALL, Card, Chart, ChartRow, Column, Note, Section, Table, charts, numbers
-from salon.report.svg import element
-from salon.report.values import value
-from salon.report.words import breakable, brief, count_noun, join_names, sentence
-from salon.stats.result import Estimate
+from salon.report import (
+    SMALL,
+    Card,
+    Chart,
+    ChartRow,
+    Column,
+    Note,
+    Section,
+    Table,
+    breakable,
+    brief,
+    charts,
+    count_noun,
+    element,
+    join_names,
+    numbers,
+    sentence,
+    value,
+)
+from salon.stats import Estimate
 
 BAR = 96
 """Pixels of the line that stands for 0 to 100."""

@@ -7,8 +7,7 @@ from collections.abc import Iterator
 from salon.bench.site.frame import SitePage, clause, code_line, mark_code
 from salon.bench.site.site_data import SiteData
 from salon.bench.suite import CAPABILITY, EPS
-from salon.report import Block, Cell, Column, Details, Note, Section, Table, numbers
-from salon.report.words import brief, join_names, sentence
+from salon.report import Block, Cell, Column, Details, Note, Section, Table, brief, join_names, numbers, sentence
 
 FIFTY = (
     "EPS 50 is an entry whose pictures sit, prompt by prompt, at the median logit of the field that the reference was "

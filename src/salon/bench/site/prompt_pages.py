@@ -16,12 +16,10 @@ from salon.bench.site.frame import Listing, ListRow, PageLink, SiteBlock, SitePa
 from salon.bench.site.site_data import Pictures, SiteData, SiteEntry
 from salon.bench.suite import SuitePrompt
 from salon.errors import BadFile, shorten
-from salon.report import Cell, Column, Note, Section, Table, numbers
-from salon.report.svg import element
-from salon.report.words import brief, join_names
-from salon.stats.result import Estimate
-from salon.store.pictures import Thumb
-from salon.study.answers import Point, find_route
+from salon.report import Cell, Column, Note, Section, Table, brief, element, join_names, numbers
+from salon.stats import Estimate
+from salon.store import Thumb
+from salon.study import Point, find_route
 
 MARKS = {"pass": "✓", "fail": "✗", "unread": "?", "open": "…"}
 SPOKEN = {"pass": "holds", "fail": "does not hold", "unread": "answer not read", "open": "not answered yet"}

@@ -6,12 +6,24 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from salon.bench.rater_tables import PanelStudy, RaterOnStudy, RaterResult, RaterTables
+from salon.bench.rater_results import PanelStudy, RaterOnStudy, RaterResult, RaterTables
 from salon.bench.site.frame import SitePage
 from salon.bench.site.site_data import SiteData
-from salon.report import Badge, Cell, Column, Note, Page, Section, Table, located
-from salon.report.svg import element
-from salon.report.words import SIMULATED, brief, one_way, sentence
+from salon.report import (
+    SIMULATED,
+    Badge,
+    Cell,
+    Column,
+    Note,
+    Page,
+    Section,
+    Table,
+    brief,
+    element,
+    located,
+    one_way,
+    sentence,
+)
 
 CEILING = "one more person"
 KINDS = {"pairs": "judge of pairs", "points": "judge of single pictures", "scorer": "scorer", "rater": "rater"}

@@ -13,18 +13,18 @@ from functools import cached_property, partial
 from pathlib import Path
 from urllib.parse import urlsplit
 
-from salon.bench import arena, rater_tables
+from salon.bench import arena, rater_results as rater_tables
 from salon.bench.arena import ArenaSnapshot
 from salon.bench.board import Board, entry_folder, read_checked_result, read_published
 from salon.bench.entry import AxisResult, Entry, EntryResult, GroupResult, PromptResult, Retraction
-from salon.bench.rater_tables import RaterTables
+from salon.bench.rater_results import RaterTables
 from salon.bench.result import Standing, standings
 from salon.bench.site.frame import SiteHead
 from salon.bench.snapshots import read_snapshots
 from salon.bench.suite import CAPABILITY, OVERALL, Suite, SuitePrompt
 from salon.errors import BadFile
-from salon.report.words import brief, distinct_names
-from salon.store.pictures import Thumb, is_inside, make_thumbs
+from salon.report import brief, distinct_names
+from salon.store import Thumb, is_inside, make_thumbs
 
 
 @dataclass(frozen=True)

@@ -33,27 +33,26 @@ from pydantic import Field
 
 from salon.collect.simulate.panel import Planted
 from salon.errors import DesignError
-from salon.generate.record import layout_beside
-from salon.render.layout import DEFECTS, Layout
-from salon.render.quality import WEIGHTS
-from salon.store.atomic_files import read_json
-from salon.store.folder import Place, open_study
+from salon.generate import layout_beside
+from salon.render import DEFECTS, WEIGHTS, Layout
+from salon.store import Place, open_study, read_json
 from salon.study import (
     Cohort,
     Comparison,
     Design,
     Item,
     Judgment,
+    Noun,
+    Part,
     Prompt,
     Ranking,
     Rater,
     Rating,
+    ScorerCard,
     Signature,
     Study,
     builtin_criterion,
 )
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Part
 
 Floats = NDArray[np.float64]
 FLAG = "taste/hallucination"

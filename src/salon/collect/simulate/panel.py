@@ -15,8 +15,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 from scipy.optimize import brentq
 
-from salon.study.study import LEFTS, OUTCOMES
-from salon.study.tables import REFERENCES, to_references
+from salon.study import LEFTS, OUTCOMES, REFERENCES, to_references
 
 Ints = NDArray[np.int32]
 Small = NDArray[np.int8]

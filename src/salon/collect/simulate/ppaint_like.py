@@ -35,11 +35,8 @@ from scipy.stats import norm
 
 from salon.collect.simulate.panel import Planted, number_ids
 from salon.errors import BadValue
-from salon.stats.budget import balanced_pairs
-from salon.study import Cohort, Design, Study, builtin_criterion
-from salon.study.nouns import Noun
-from salon.study.study import LEFTS, OUTCOMES
-from salon.study.tables import to_references
+from salon.stats import balanced_pairs
+from salon.study import LEFTS, OUTCOMES, Cohort, Design, Noun, Study, builtin_criterion, to_references
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

@@ -33,9 +33,8 @@ from salon.collect.simulate.panel import (
 from salon.collect.simulate.ppaint_like import ppaint_like_planted, ppaint_like_study, ppaint_like_truth
 from salon.collect.simulate.taste_like import taste_like_study, taste_like_truth
 from salon.errors import BadValue
-from salon.stats.simulate import MAX_ITEMS, LawKind, RankingLaw, expected_tau, fit_tau, ratings_from_utilities
-from salon.study import Cohort, Criterion, Design, Scale, Study
-from salon.study.nouns import Noun
+from salon.stats import MAX_ITEMS, LawKind, RankingLaw, expected_tau, fit_tau, ratings_from_utilities
+from salon.study import Cohort, Criterion, Design, Noun, Scale, Study
 
 __all__ = [
     "Planted",

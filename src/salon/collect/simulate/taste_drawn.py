@@ -25,14 +25,9 @@ import numpy as np
 from salon.collect.simulate.designers import FLAG, DesignerCohort, DesignerSettings, designers_planted, designers_study
 from salon.collect.simulate.panel import Planted
 from salon.errors import BadFile, BadValue
-from salon.generate.houses import house_generator
-from salon.generate.prompts import builtin_briefs
-from salon.generate.record import GenerateSettings
-from salon.generate.run import generate_items
-from salon.render.brief import SIZES, Brief, Place
-from salon.render.brief_text import brief_prompt
-from salon.render.palettes import BY_MOOD
-from salon.store.folder import is_study, open_study, save_study
+from salon.generate import GenerateSettings, builtin_briefs, generate_items, house_generator
+from salon.render import BY_MOOD, SIZES, Brief, Place, brief_prompt
+from salon.store import is_study, open_study, save_study
 from salon.study import Study
 
 TURNS = 3

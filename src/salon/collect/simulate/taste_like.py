@@ -29,7 +29,7 @@ from salon.collect.simulate.panel import (
     rankings_table,
     ratings_table,
 )
-from salon.stats.simulate import RankingLaw, expected_tau, ratings_from_utilities
+from salon.stats import RankingLaw, expected_tau, ratings_from_utilities
 from salon.study import Cohort, Criterion, Design, Study, builtin_criterion
 
 GENERATORS = ("Anvil", "Brocade", "Cinder", "Delft")

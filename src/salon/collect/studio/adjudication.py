@@ -17,11 +17,9 @@ from salon.collect.assignment import vote_word
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.removal import without_items, without_raters
 from salon.errors import BadValue, DesignError
-from salon.store.database import Database, OtherAnswer, SavedSubmission, StoredAnswer
-from salon.store.database.connection import now_ms
+from salon.store import Database, OtherAnswer, SavedSubmission, StoredAnswer, now_ms
 from salon.store.database.tables import LEFT_OUT
-from salon.study import Choice, Comparison, Criterion, Judgment, Rating, Study
-from salon.study.tables import KINDS
+from salon.study import KINDS, Choice, Comparison, Criterion, Judgment, Rating, Study
 
 ADJUDICATORS = "adjudicators"
 """The cohort of those who settle."""

@@ -17,10 +17,8 @@ import pyarrow as pa
 
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, UnknownReference
-from salon.store.database.records import KIND_OF, judged_items
-from salon.store.formats import ImportOptions, Policies, format_named, import_files, recognize
-from salon.study import Item, Judgment, Rater, Study
-from salon.study.tables import JUDGMENTS, table_from_nouns
+from salon.store import KIND_OF, ImportOptions, Policies, format_named, import_files, judged_items, recognize
+from salon.study import JUDGMENTS, Item, Judgment, Rater, Study, table_from_nouns
 
 IMPORTED = "imported"
 """The cohort of raters that came with a file, and what their names begin with."""

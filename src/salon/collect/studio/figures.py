@@ -21,18 +21,16 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
 
-from salon.check.results import CheckReport, CheckSettings, RaterSummary
+from salon.check import CheckReport, CheckSettings, RaterSummary
 from salon.collect.plan import make_plan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.adjudication import Disputes, find_disputes, study_after_rulings
 from salon.collect.studio.rater_side import quality_records
 from salon.errors import SalonError
-from salon.stats.result import Estimate
-from salon.store.database import Database
-from salon.store.database.connection import now_ms
-from salon.study import Study
-from salon.study.tables import JUDGMENTS
+from salon.stats import Estimate
+from salon.store import Database, now_ms
+from salon.study import JUDGMENTS, Study
 
 LIVE = CheckSettings(draws=300, tie_repeats=4, null_draws=20_000)
 """Fewer draws than `salon check`: figures to watch, not to print."""
@@ -82,7 +80,7 @@ def compute_figures(database: Database, settings: StudioSettings) -> LiveFigures
 
 
 def _check_answers(study: Study) -> tuple[CheckReport | None, str | None]:
-    from salon.check.check import check_study
+    from salon.check import check_study
 
     try:
         return check_study(study, LIVE), None

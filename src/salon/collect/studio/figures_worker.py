@@ -23,7 +23,7 @@ from typing import Any, BinaryIO
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.figures import LiveFigures, compute_figures
 from salon.errors import SalonError
-from salon.store.database import Database, open_database
+from salon.store import Database, open_database
 
 _LENGTH = 8
 _POLITE = 10

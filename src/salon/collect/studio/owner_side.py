@@ -14,7 +14,7 @@ from decimal import ROUND_HALF_UP, Decimal
 from pathlib import Path
 from threading import Lock
 
-from salon.check.results import CheckReport
+from salon.check import CheckReport
 from salon.collect.plan import StudioPlan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import Pay, StudioSettings
@@ -23,9 +23,7 @@ from salon.collect.studio.figures import LiveFigures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
 from salon.errors import BadValue
-from salon.store.database import Database, RaterVisit, StoredRater
-from salon.store.field_files import FIELD_FILES, export_field
-from salon.store.folder import export_study
+from salon.store import FIELD_FILES, Database, RaterVisit, StoredRater, export_field, export_study
 from salon.study import Criterion, Rater, Study
 
 _CENT = Decimal("0.01")

@@ -28,11 +28,9 @@ from salon.collect.questions import (
 )
 from salon.collect.settings import Phase, StudioSettings
 from salon.errors import BadValue, InputError
-from salon.store.database import Database, RaterTask, StoredAnswer, StoredRater
-from salon.store.database.connection import now_ms
+from salon.store import Database, RaterTask, StoredAnswer, StoredRater, now_ms
 from salon.store.database.tables import LEFT_OUT
-from salon.study import Criterion, Judgment
-from salon.study.tables import JUDGMENTS, KINDS
+from salon.study import JUDGMENTS, KINDS, Criterion, Judgment
 
 
 @dataclass(frozen=True)

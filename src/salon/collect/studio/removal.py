@@ -7,7 +7,6 @@ process is killed between the two, erasing again finishes it.
 from __future__ import annotations
 
 import difflib
-import importlib
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,10 +17,8 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from salon.errors import UnknownReference
-from salon.store.atomic_files import held
-from salon.store.folder import export_study, open_study, studio_file, table_files
-from salon.study import Ranking, Study
-from salon.study.tables import JUDGMENTS
+from salon.store import export_study, held, open_study, studio_file, table_files
+from salon.study import JUDGMENTS, Ranking, Study
 
 _LEAST_RANKED = 2
 
@@ -149,7 +146,8 @@ def _studio(folder: Path) -> Iterator[Any]:
     if file is None:
         yield None
         return
-    databases = importlib.import_module("salon.store.database")  # SQLAlchemy only for those who need it
+    from salon.store import database as databases  # SQLAlchemy only for those who need it
+
     with databases.open_database(file) as database:
         yield database
 

@@ -23,11 +23,8 @@ from salon.collect.settings import FILE, Phase, StudioSettings, Times, read_sett
 from salon.collect.studio.adjudication import check_cohorts
 from salon.collect.studio.studio import Studio
 from salon.errors import BadValue, DesignError, SalonError
-from salon.store.atomic_files import present_folder, whole_file
-from salon.store.database import Database, open_database
-from salon.store.folder import DATABASE, open_study, save_study
-from salon.study import Criterion, Study, builtin_criterion, matching_criteria
-from salon.study.tables import JUDGMENTS
+from salon.store import DATABASE, Database, open_database, open_study, present_folder, save_study, whole_file
+from salon.study import JUDGMENTS, Criterion, Study, builtin_criterion, matching_criteria
 
 
 def check_answered_phases(database: Database, before: StudioSettings, settings: StudioSettings) -> None:

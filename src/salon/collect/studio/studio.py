@@ -67,9 +67,17 @@ from salon.collect.studio.rater_side import (
     task_question,
     task_subject,
 )
-from salon.store.database import Database, NewTask, OtherAnswer, RaterTask, RaterVisit, SavedSubmission, StoredRater
-from salon.store.database.answers import STOPPED
-from salon.store.database.connection import now_ms
+from salon.store import (
+    STOPPED,
+    Database,
+    NewTask,
+    OtherAnswer,
+    RaterTask,
+    RaterVisit,
+    SavedSubmission,
+    StoredRater,
+    now_ms,
+)
 
 MOST_RATERS = 2000
 """Raters remembered at once; the tasks of a rater who comes back later are read again."""

@@ -32,15 +32,15 @@ _SHRINK = 0.1
 """Share of the features' own variances in the covariance: keeps it well-behaved with few pictures."""
 
 
-def naturalness(seen: PictureView) -> float | None:
+def naturalness(view: PictureView) -> float | None:
     """Minus the distance of its features from those of clean pictures, in standard deviations.
 
     None for pictures that are too small, or plain: they have no fine structure.
     """
-    if min(seen.image.size) < SMALLEST or seen.is_plain:
+    if min(view.image.size) < SMALLEST or view.is_plain:
         return None
     centre, precision = _reference()
-    off = structure_features(seen.pixels) - centre
+    off = structure_features(view.pixels) - centre
     return -float(np.sqrt(off @ precision @ off / len(off)))
 
 
@@ -64,10 +64,12 @@ def structure_features(pixels: np.ndarray) -> np.ndarray:
 
 def _scale_features(gray: np.ndarray) -> list[float]:
     normal = normalised(gray)
-    found = list(_symmetric(normal))
+    variance = normal.var() + 1e-8
+    symmetric = _shape(np.abs(normal).mean() ** 2 / variance), float(np.log(variance))
+    features = list(symmetric)
     for down, across in _NEIGHBOURS:
-        found += _lopsided(normal * np.roll(normal, (-down, -across), (0, 1)))
-    return found
+        features += _lopsided(normal * np.roll(normal, (-down, -across), (0, 1)))
+    return features
 
 
 def normalised(gray: np.ndarray) -> np.ndarray:
@@ -76,12 +78,6 @@ def normalised(gray: np.ndarray) -> np.ndarray:
     spread = np.sqrt(np.maximum(cv2.GaussianBlur(gray**2, (7, 7), 7 / 6) - mean**2, 0))
     values: np.ndarray = (gray - mean) / (spread + _FLAT)
     return values
-
-
-def _symmetric(values: np.ndarray) -> tuple[float, float]:
-    """Shape and log spread of a generalised Gaussian, by matching moments."""
-    variance = values.var() + 1e-8
-    return _shape(np.abs(values).mean() ** 2 / variance), float(np.log(variance))
 
 
 def _lopsided(values: np.ndarray) -> list[float]:
@@ -101,5 +97,5 @@ def _shape(ratio: float) -> float:
 
 @cache
 def _reference() -> tuple[np.ndarray, np.ndarray]:
-    with np.load(REFERENCE) as kept:
-        return kept["centre"].astype(float), kept["precision"].astype(float)
+    with np.load(REFERENCE) as arrays:
+        return arrays["centre"].astype(float), arrays["precision"].astype(float)

@@ -1,6 +1,6 @@
-"""One picture as measurements look at it: its pixels, the text in it, and what its prompt asked for.
+"""A picture as measurements see it, and what its pixels tell: contrast of text, colors of the brief, balance.
 
-Each part is worked out when it is first needed, and once: twelve measurements of a picture cost one reading.
+Each part of a `PictureView` is computed when it is first needed, and once: ten measurements cost one reading of text.
 """
 
 from __future__ import annotations
@@ -13,11 +13,8 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.models.ocr import Reading, TextLine
-from salon.models.saliency import saliency
-from salon.render.brief import Brief
-from salon.render.brief_text import LABELS, read_brief
-from salon.render.colors import oklab, parse_color
+from salon.models import Reading, TextLine, saliency
+from salon.render import LABELS, Brief, oklab, parse_color, read_brief
 from salon.study import Prompt
 
 try:
@@ -88,8 +85,12 @@ class PictureView:
             return {}
         quoted = " ".join(self.prompt.view().replace("\\", "").split())
         texts = {role: getattr(self.brief, role) for role in LABELS}
-        found = {role: text for role, text in texts.items() if text}
-        return {role: text for role, text in found.items() if any(mark + _flat(text) in quoted for mark in "“\"«‘'")}
+        present = {role: text for role, text in texts.items() if text}
+        return {
+            role: text
+            for role, text in present.items()
+            if any(mark + " ".join(text.replace("\\", "").split()) in quoted for mark in "“\"«‘'")
+        }
 
     @cached_property
     def pull(self) -> np.ndarray:
@@ -102,10 +103,6 @@ class PictureView:
         scale = min(1.0, _SMALL / max(self.image.size))
         size = tuple(max(1, round(side * scale)) for side in self.image.size)
         return oklab_of(cv2.resize(self.pixels, size, interpolation=cv2.INTER_AREA).reshape(-1, 3))
-
-
-def _flat(text: str) -> str:
-    return " ".join(text.replace("\\", "").split())
 
 
 _BYTE_VALUES = np.arange(256) / 255
@@ -129,9 +126,7 @@ def oklab_of(rgb: np.ndarray) -> np.ndarray:
     return values
 
 
-# --------------------------------------------------------------------------------------------------
-# Can the text be told from what it stands on? WCAG contrast from pixels alone.
-# --------------------------------------------------------------------------------------------------
+# -- contrast ----------------------------------------------------------------------------------------------------------
 
 _WEIGHTS = np.array([0.2126, 0.7152, 0.0722])
 _FLARE = 0.05
@@ -139,25 +134,23 @@ _FLARE = 0.05
 _QUARTER = 0.25
 
 
-def text_contrast(seen: PictureView) -> float | None:
+def text_contrast(view: PictureView) -> float | None:
     """WCAG contrast, 1 to 21, that three quarters of the text have at least, weighed by letters.
 
     1 where texts were asked for and none could be found: what a reader of lines cannot see at all has no contrast.
     None where no text is found and none was asked for.
     """
-    if not seen.lines:
-        return 1.0 if seen.asked else None
-    values = np.array([split_contrast(_inside(seen.pixels, line)) for line in seen.lines])
-    letters = np.array([max(1, len(line.text)) for line in seen.lines], float)
+    if not view.lines:
+        return 1.0 if view.asked else None
+    boxes = [
+        view.pixels[max(0, int(line.top)) : int(line.bottom) + 1, max(0, int(line.left)) : int(line.right) + 1]
+        for line in view.lines
+    ]
+    values = np.array([split_contrast(box.reshape(-1, 3)) for box in boxes])
+    letters = np.array([max(1, len(line.text)) for line in view.lines], float)
     order = np.argsort(values)
     reached = np.cumsum(letters[order]) / letters.sum()
     return float(values[order][np.searchsorted(reached, _QUARTER)])
-
-
-def _inside(pixels: np.ndarray, line: TextLine) -> np.ndarray:
-    top, bottom = max(0, int(line.top)), int(line.bottom) + 1
-    left, right = max(0, int(line.left)), int(line.right) + 1
-    return pixels[top:bottom, left:right].reshape(-1, 3)
 
 
 def split_contrast(pixels: np.ndarray) -> float:
@@ -176,9 +169,7 @@ def split_contrast(pixels: np.ndarray) -> float:
     return float(np.exp(np.quantile(levels[at:], 0.75) - np.quantile(levels[:at], 0.25)))
 
 
-# --------------------------------------------------------------------------------------------------
-# Are the colors those of the brief?
-# --------------------------------------------------------------------------------------------------
+# -- colors ------------------------------------------------------------------------------------------------------------
 
 _LEADS = 0.3
 """Share of the picture that is expected to have the color named first."""
@@ -186,46 +177,42 @@ _GRAY = 0.04
 """Chroma below which a color has no hue to be got wrong."""
 
 
-def palette_match(seen: PictureView) -> float | None:
+def palette_match(view: PictureView) -> float | None:
     """1 less how far the picture's colors are from those the brief names, in two parts.
 
     The dominant color: the mean OKLab distance of three tenths of the picture, those nearest to it, from the color
     named first. All colors: the angle of hue from each pixel to the nearest color named, as a share of half a turn,
     weighed by the pixel's chroma. None where the brief names no colors, or only grays.
     """
-    if seen.brief is None or not seen.brief.palette:
+    if view.brief is None or not view.brief.palette:
         return None
-    asked = np.array([oklab(parse_color(word)) for word in seen.brief.palette])
-    colored = asked[np.hypot(asked[:, 1], asked[:, 2]) > _GRAY]
+    palette = np.array([oklab(parse_color(word)) for word in view.brief.palette])
+    colored = palette[np.hypot(palette[:, 1], palette[:, 2]) > _GRAY]
     if not len(colored):
         return None
-    first = np.sort(np.linalg.norm(seen.colors - asked[0], axis=1))
-    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - _hue_gap(seen.colors, colored))
+    first = np.sort(np.linalg.norm(view.colors - palette[0], axis=1))
+    weights = np.maximum(np.hypot(view.colors[:, 1], view.colors[:, 2]) - _GRAY, 0)
+    hue_gap = 0.0
+    if weights.any():
+        hues, named_hues = (np.arctan2(colors[:, 2], colors[:, 1]) for colors in (view.colors, colored))
+        turned = hues[:, None] - named_hues[None]
+        nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
+        hue_gap = float(np.average(nearest, weights=weights) / np.pi)
+    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - hue_gap)
 
 
-def _hue_gap(colors: np.ndarray, asked: np.ndarray) -> float:
-    weights = np.maximum(np.hypot(colors[:, 1], colors[:, 2]) - _GRAY, 0)
-    if not weights.any():
-        return 0.0
-    turned = np.arctan2(colors[:, 2], colors[:, 1])[:, None] - np.arctan2(asked[:, 2], asked[:, 1])[None]
-    nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
-    return float(np.average(nearest, weights=weights) / np.pi)
+# -- balance -----------------------------------------------------------------------------------------------------------
 
 
-# --------------------------------------------------------------------------------------------------
-# Is what draws the eye balanced between left and right?
-# --------------------------------------------------------------------------------------------------
-
-
-def balance(seen: PictureView) -> float | None:
+def balance(view: PictureView) -> float | None:
     """1 where the centre of the saliency map is on the middle axis, 0 where it is at the left or right edge.
 
     Only left against right: posters are heavy at the top or the bottom on purpose. None where nothing draws the eye:
     the map of a plain picture shows only where the network itself is uneven.
     """
-    if seen.is_plain:
+    if view.is_plain:
         return None
-    pull = seen.pull.sum(axis=0)
+    pull = view.pull.sum(axis=0)
     pull = pull - pull.min()
     if not pull.any():
         return None

@@ -17,11 +17,17 @@ from PIL import Image
 
 from salon.judge.scorers.rules import cached_reading
 from salon.judge.scoring import PictureScore, PictureScorer, ScoreResult, ScorerInput, TextInput, prompt_parts
-from salon.models.cache import ResultCache
-from salon.models.embedded_networks import EFFNET, MINILM, class_chances, content_vectors, embed_texts, sentence_vectors
-from salon.models.ocr import READER
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
+from salon.models import (
+    EFFNET,
+    MINILM,
+    READER,
+    ResultCache,
+    class_chances,
+    content_vectors,
+    embed_texts,
+    sentence_vectors,
+)
+from salon.study import ScorerCard, Signature
 
 COMPOSITE = "effnet-lite2+minilm+ocr"
 TEXT_MATCH = "minilm+ocr"
@@ -30,7 +36,7 @@ SEEN_WEIGHT = 0.5
 _LICENCE = "Apache-2.0 (EfficientNet-Lite2, RapidOCR), Apache-2.0 (MiniLM; packaged under MIT)"
 
 
-def composite(kept: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+def composite(cache: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
     """The mean of `seen` and `read`, from -1 to 1; a picture without text has 0 for what is read."""
     card = ScorerCard(
         reads="image and prompt", view=prompt_parts(text), low=-1, high=1, licence=_LICENCE,
@@ -40,18 +46,21 @@ def composite(kept: ResultCache | None = None, *, text: TextInput = "full", batc
     )  # fmt: skip
     settings = {"image": EFFNET, "text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
     signature = Signature(method=COMPOSITE, settings=settings)
-    memory = kept or ResultCache()
+    memory = cache or ResultCache()
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        texts = [one.text for one in shown]
-        seen = seen_alike([one.image for one in shown], texts)
-        read = read_alike([cached_reading(one, memory).text for one in shown], texts)
-        return [PictureScore(float(SEEN_WEIGHT * a + (1 - SEEN_WEIGHT) * b)) for a, b in zip(seen, read, strict=True)]
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        texts = [picture.text for picture in inputs]
+        seen_cosines = seen_alike([picture.image for picture in inputs], texts)
+        read = read_alike([cached_reading(picture, memory).text for picture in inputs], texts)
+        return [
+            PictureScore(float(SEEN_WEIGHT * a + (1 - SEEN_WEIGHT) * b))
+            for a, b in zip(seen_cosines, read, strict=True)
+        ]
 
     return PictureScorer(COMPOSITE, card, signature, look, batch=batch)
 
 
-def text_match(kept: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
+def text_match(cache: ResultCache | None = None, *, text: TextInput = "full", batch: int = 8) -> PictureScorer:
     """How near the text in the picture is to the prompt in meaning, from -1 to 1; 0 where there is no text."""
     card = ScorerCard(
         reads="image and prompt", view=prompt_parts(text), low=-1, high=1, licence=_LICENCE,
@@ -59,10 +68,12 @@ def text_match(kept: ResultCache | None = None, *, text: TextInput = "full", bat
         measures="Whether the words in the picture are near to the prompt in meaning.",
     )  # fmt: skip
     settings = {"text": MINILM, "ocr": READER, "view": "+".join(card.view) or "all"}
-    memory = kept or ResultCache()
+    memory = cache or ResultCache()
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        read = read_alike([cached_reading(one, memory).text for one in shown], [one.text for one in shown])
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        read = read_alike(
+            [cached_reading(picture, memory).text for picture in inputs], [picture.text for picture in inputs]
+        )
         return [PictureScore(float(value)) for value in read]
 
     return PictureScorer(TEXT_MATCH, card, Signature(method=TEXT_MATCH, settings=settings), look, batch=batch)
@@ -75,8 +86,8 @@ def seen_alike(images: Sequence[Image.Image], texts: Sequence[str]) -> np.ndarra
 
 def read_alike(read: Sequence[str], texts: Sequence[str]) -> np.ndarray:
     """Cosine of the words read with each text; 0 where none were."""
-    there = np.array([bool(one.strip()) for one in read])
-    return np.where(there, _cosines(embed_texts([one or " " for one in read]), embed_texts(texts)), 0.0)
+    there = np.array([bool(words.strip()) for words in read])
+    return np.where(there, _cosines(embed_texts([words or " " for words in read]), embed_texts(texts)), 0.0)
 
 
 def _cosines(a: np.ndarray, b: np.ndarray) -> np.ndarray:

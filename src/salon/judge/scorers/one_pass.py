@@ -1,8 +1,12 @@
-"""A one-pass scorer as a scorer: one for each criterion that it knows, all of them from one greedy answer.
+"""One-pass scorers: a VLM that gives all criteria of a picture in one greedy answer, one scorer for each criterion.
 
-What it said of the last pictures is remembered, so the second criterion costs nothing. The VLM is in memory once, and
-leaves with the last scorer made of it. An answer that cannot be read, or leaves its scale, gives no number: the reason
-stands in its place.
+Answers about the last pictures are remembered, so the second criterion costs nothing. The VLM is in memory once, and
+leaves with the last scorer made of it. An answer that cannot be read, or leaves its scale, gives no number but a
+reason.
+
+An untrained VLM gets the same question. A folder is asked in this process. An endpoint is asked through the call store:
+what was bought is never bought again, unreadable answers included. A run is refused, and nothing of it written, where
+too many answers cannot be read, where none can, and where the server left a question open.
 """
 
 from __future__ import annotations
@@ -15,9 +19,7 @@ from functools import cached_property, lru_cache
 from pathlib import Path
 from weakref import WeakValueDictionary
 
-from salon.calls.errors import CallsStopped
-from salon.calls.service import Budget
-from salon.calls.store import CallStore
+from salon.calls import Budget, CallsStopped, CallStore
 from salon.errors import BadFile, BadValue, shorten
 from salon.judge.model_scorers import (
     MARK,
@@ -34,14 +36,20 @@ from salon.judge.registry import JudgeSpec, check_budget, endpoint_vlm
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.judge.verdicts import TooManyUnread
 from salon.judge.vlm import Conversation, Decoding, NoReply, Sight
-from salon.models.cache import cache_file
-from salon.models.cards import ONE_PASS_CARD, ModelCriterion, OnePassCard, greedy_answers, read_one_pass_card
-from salon.models.vlm import ContextTooLong, LoadedVlm
-from salon.models.weights import fingerprint, model_fingerprint
-from salon.store.pictures import fit_within
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Criterion, Setting, Signature
+from salon.models import (
+    ONE_PASS_CARD,
+    ContextTooLong,
+    LoadedVlm,
+    ModelCriterion,
+    OnePassCard,
+    cache_file,
+    fingerprint,
+    greedy_answers,
+    model_fingerprint,
+    read_one_pass_card,
+)
+from salon.store import fit_within
+from salon.study import Criterion, Item, Prompt, ScorerCard, Setting, Signature
 
 UNREAD_ANSWER = "the answer gives no score"
 NO_REPLY = "no reply"
@@ -56,17 +64,17 @@ def one_pass_scorer(
 ) -> PictureScorer:
     """The scorer that the model in `folder` is for `criterion`, which may be left out where it knows only one."""
     reader = open_one_pass(folder, device)
-    known = known_criterion(reader.card, criterion, where=str(folder))
-    place = reader.form.ids.index(known.id)
+    entry = known_criterion(reader.card, criterion, where=str(folder))
+    place = reader.form.ids.index(entry.id)
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        return [result_of(answer, place) for answer in reader.answers(shown)]
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        return [result_of(answer, place) for answer in reader.answers(inputs)]
 
     signature = Signature(
-        method="one-pass", data=reader.weights, settings={"model": reader.card.name, "criterion": known.id}
+        method="one-pass", data=reader.weights, settings={"model": reader.card.name, "criterion": entry.id}
     )
     return PictureScorer(
-        scores_name(reader.card, known.id), _one_pass_card(reader.card, known), signature, look, batch=batch
+        scores_name(reader.card, entry.id), _one_pass_card(reader.card, entry), signature, look, batch=batch
     )
 
 
@@ -82,45 +90,45 @@ class OnePassAnswers:
         self._known: OrderedDict[bytes, OnePassAnswer] = OrderedDict()
         self._turn = threading.Lock()  # two models of a service may share one VLM, each on a thread of its own
 
-    def answers(self, shown: Sequence[ScorerInput]) -> list[OnePassAnswer]:
+    def answers(self, inputs: Sequence[ScorerInput]) -> list[OnePassAnswer]:
         """What it says of pictures; each is looked at once under one question."""
-        keys = [self._key(one) for one in shown]
+        keys = [self._key(picture) for picture in inputs]
         with self._turn:
-            told = {key: self._known[key] for key in keys if key in self._known}
-            fresh = {key: one for key, one in zip(keys, shown) if key not in told}
+            answers = {key: self._known[key] for key in keys if key in self._known}
+            fresh = {key: picture for key, picture in zip(keys, inputs) if key not in answers}
             if fresh:
-                said = self._said(list(fresh.values()))
-                told |= {key: self._read(text) for key, text in zip(fresh, said)}
+                replies = self._said(list(fresh.values()))
+                answers |= {key: self._read(text) for key, text in zip(fresh, replies)}
                 self.passes += len(fresh)
-            self._remember(told)
-        return [told[key] for key in keys]
+            self._remember(answers)
+        return [answers[key] for key in keys]
 
-    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
+    def _said(self, inputs: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
         """The text about each picture, or why there is none."""
         raise NotImplementedError
 
-    def _read(self, said: str | OnePassAnswer) -> OnePassAnswer:
-        if isinstance(said, OnePassAnswer):
-            return said
-        read = self.form.read(said)
-        self.unread = self.unread or ("" if read.scores else said)
+    def _read(self, reply: str | OnePassAnswer) -> OnePassAnswer:
+        if isinstance(reply, OnePassAnswer):
+            return reply
+        read = self.form.read(reply)
+        self.unread = self.unread or ("" if read.scores else reply)
         return read
 
-    def _remember(self, told: dict[bytes, OnePassAnswer]) -> None:
+    def _remember(self, answers: dict[bytes, OnePassAnswer]) -> None:
         """What was asked for now is the last to be forgotten."""
-        for key, answer in told.items():
+        for key, answer in answers.items():
             if not (answer.problem or "").startswith(NO_REPLY):  # asked again when it is wanted again
                 self._known[key] = answer
                 self._known.move_to_end(key)
         while len(self._known) > _MOST_ANSWERS:
             self._known.popitem(last=False)
 
-    def question(self, one: ScorerInput) -> str:
+    def question(self, picture: ScorerInput) -> str:
         """The text that goes with a picture."""
-        return self.form.question(one.text if self.show_prompt else None)
+        return self.form.question(picture.text if self.show_prompt else None)
 
-    def _key(self, one: ScorerInput) -> bytes:
-        return hashlib.sha256(f"{one.sha256} {self.question(one)}".encode()).digest()
+    def _key(self, picture: ScorerInput) -> bytes:
+        return hashlib.sha256(f"{picture.sha256} {self.question(picture)}".encode()).digest()
 
 
 class FolderAnswers(OnePassAnswers):
@@ -138,18 +146,20 @@ class FolderAnswers(OnePassAnswers):
         """Loaded when the first picture comes, so that several are in memory one after the other."""
         return LoadedVlm(self._folder, device=self._device)
 
-    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
-        asked = [(fit_within(one.image, self.pixels), self.question(one)) for one in shown]
+    def _said(self, inputs: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
+        questions = [(fit_within(picture.image, self.pixels), self.question(picture)) for picture in inputs]
         try:
             return list(
-                greedy_answers(self.vlm, len(asked), lambda n: asked[n], max_tokens=self.max_tokens, batch=len(asked))
+                greedy_answers(
+                    self.vlm, len(questions), lambda n: questions[n], max_tokens=self.max_tokens, batch=len(questions)
+                )
             )
         except ContextTooLong as error:
-            left = [number for number in range(len(shown)) if number not in error.rows]
-            told: list[str | OnePassAnswer] = [OnePassAnswer(None, "too long")] * len(shown)
-            for number, text in zip(left, self._said([shown[number] for number in left]) if left else []):
-                told[number] = text
-            return told
+            left = [number for number in range(len(inputs)) if number not in error.rows]
+            replies: list[str | OnePassAnswer] = [OnePassAnswer(None, "too long")] * len(inputs)
+            for number, text in zip(left, self._said([inputs[number] for number in left]) if left else []):
+                replies[number] = text
+            return replies
 
 
 class OnePassModel(FolderAnswers):
@@ -172,23 +182,23 @@ def open_one_pass(folder: Path, device: str | None = None) -> OnePassModel:
 
 @lru_cache(maxsize=1)  # the last one stays, for whoever makes a scorer, uses it and makes the next
 def _open_one_pass(folder: Path, device: str | None, weights: str) -> OnePassModel:
-    asked = folder, device, weights
-    found = _IN_MEMORY.get(asked)
-    if found is None:
-        found = _IN_MEMORY[asked] = OnePassModel(folder, device, weights)
-    return found
+    key = folder, device, weights
+    model = _IN_MEMORY.get(key)
+    if model is None:
+        model = _IN_MEMORY[key] = OnePassModel(folder, device, weights)
+    return model
 
 
-def _one_pass_card(card: OnePassCard, known: ModelCriterion) -> ScorerCard:
+def _one_pass_card(card: OnePassCard, criterion: ModelCriterion) -> ScorerCard:
     source = "simulated answers" if card.simulated else f"the answers of {card.labels.get('judge') or 'a VLM'}"
     return ScorerCard(
         reads="image and prompt" if card.show_prompt else "image",
-        higher_is_better=known.higher_is_better,
+        higher_is_better=criterion.higher_is_better,
         low=card.labels.get("low"),
         high=card.labels.get("high"),
         source=str(card.signature),
-        measures=f"{known.name}, distilled from {source} about {card.study}.",
-        criterion=known.id,
+        measures=f"{criterion.name}, distilled from {source} about {card.study}.",
+        criterion=criterion.id,
     )
 
 
@@ -199,13 +209,7 @@ def result_of(answer: OnePassAnswer, place: int) -> ScoreResult:
     return PictureScore(answer.scores[place])
 
 
-# --------------------------------------------------------------------------------------------------
-# An untrained VLM as a scorer: one for each criterion, all of them from one greedy answer to a one-pass question.
-#
-# A folder is asked in this process; its numbers are kept as those of any scorer. An endpoint is asked through the call
-# store: what was bought is never bought again, an answer that could not be read among it. A run is refused, and nothing
-# of it written, where too many answers cannot be read, where none can, and where the server left a question open.
-# --------------------------------------------------------------------------------------------------
+# -- untrained VLMs ----------------------------------------------------------------------------------------------------
 
 _LASTING = ("refused", "too-long", "broken-image")
 """Fates of a question that asking again does not change."""
@@ -232,22 +236,22 @@ class RaterScorer(PictureScorer):
         name = f"{rater.title}{MARK}{criterion.id}" if several else rater.title
         super().__init__(
             "".join("-" if letter in "/\\:\0" else letter for letter in name), _rater_card(rater, settings, criterion),
-            signature, lambda shown: _rater_results(answers, shown, place), batch=batch,
+            signature, lambda inputs: _rater_results(answers, inputs, place), batch=batch,
         )  # fmt: skip
         self.title = rater.title
         self._answers, self._settings = answers, settings
 
-    def check(self, gaps: Mapping[str, int], done: int, wanted: int) -> None:
+    def check(self, gaps: Mapping[str, int], completed: int, total: int) -> None:
         """Raise where more answers cannot be read than are allowed, or none can, or some are missing at the end."""
         unread = Counter({reason: count for reason, count in gaps.items() if reason.startswith(UNREAD_ANSWER)})
-        none = done == wanted and unread.total() == wanted
-        if unread.total() > self._settings.most_unread * wanted or none:
-            raise self._too_many(unread, wanted)
+        none = completed == total and unread.total() == total
+        if unread.total() > self._settings.most_unread * total or none:
+            raise self._too_many(unread, total)
         open_ = {reason: count for reason, count in gaps.items() if reason.startswith(NO_REPLY)}
-        if done == wanted and open_:
+        if completed == total and open_:
             raise UnansweredQuestions(
                 "a reply about every picture is needed; nothing of this run was written",
-                found=f"{sum(open_.values()):,} of {wanted:,} without; the first: {next(iter(open_))}",
+                found=f"{sum(open_.values()):,} of {total:,} without; the first: {next(iter(open_))}",
                 where=self.name,
                 remedy="run the same command again: answers that came are kept, only the others are asked for",
             )
@@ -256,15 +260,15 @@ class RaterScorer(PictureScorer):
         """As for any scorer in this process; an endpoint's answers are kept by its call store alone."""
         return None if self.is_endpoint else super().key(item, prompt)
 
-    def forecast(self, asked: Iterable[tuple[Item, Prompt | None]]) -> Forecast | None:
+    def forecast(self, items: Iterable[tuple[Item, Prompt | None]]) -> Forecast | None:
         """What a run may cost at an endpoint, before anything is sent; None for a VLM in this process."""
         if not isinstance(self._answers, EndpointAnswers):
             return None
-        return self._answers.forecast(self._sight(*one) for one in asked)
+        return self._answers.forecast(self._sight(*pair) for pair in items)
 
-    def forecast_words(self, asked: Iterable[tuple[Item, Prompt | None]]) -> str:
+    def forecast_words(self, items: Iterable[tuple[Item, Prompt | None]]) -> str:
         """The same in a line; empty for a VLM in this process."""
-        cast = self.forecast(asked)
+        cast = self.forecast(items)
         if cast is None:
             return ""
         cost = "cost not known without --prices" if cast.cost is None else f"at most {cast.cost:.4f}"
@@ -279,12 +283,12 @@ class RaterScorer(PictureScorer):
         text = prompt.view(self.card.view) if prompt is not None and self.card.reads != "image" else None
         return Path(item.image or ""), self._answers.form.question(text)
 
-    def _too_many(self, unread: Counter[str], wanted: int) -> TooManyUnread:
+    def _too_many(self, unread: Counter[str], total: int) -> TooManyUnread:
         reasons = ", ".join(
             f"{count:,} {reason.removeprefix(UNREAD_ANSWER)[2:]}" for reason, count in unread.most_common()
         )
         return TooManyUnread(
-            f"at most {self._settings.most_unread:.0%} of the {wanted:,} answers of {self.name} may be unreadable, and "
+            f"at most {self._settings.most_unread:.0%} of the {total:,} answers of {self.name} may be unreadable, and "
             "not all; the run was stopped and nothing of it was written",
             found=f"{unread.total():,} unreadable ({reasons}), the first: "
             f"{shorten(repr(self._answers.unread), _QUOTED)}",
@@ -301,13 +305,13 @@ def untrained_scorer(
     """The scorer that `rater` is for its criterion, which may be left out where only one is asked about."""
     weights = None if rater.is_endpoint else vlm_fingerprint(Path(rater.source))
     form = settings.form(rater.criterion)
-    known = {one.id: one for one in form.criteria}
-    chosen = rater.criterion or (form.ids[0] if len(known) == 1 else None)
-    if chosen not in known:
+    criteria = {criterion.id: criterion for criterion in form.criteria}
+    chosen = rater.criterion or (form.ids[0] if len(criteria) == 1 else None)
+    if chosen not in criteria:
         raise BadValue(
             f"a criterion that {rater.title!r} is asked about is needed",
             found="none named" if chosen is None else repr(chosen),
-            remedy="one of " + ", ".join(known),
+            remedy="one of " + ", ".join(criteria),
         )
     answers: OnePassAnswers
     if weights is None:
@@ -315,8 +319,16 @@ def untrained_scorer(
         batch = max(batch, 2 * settings.concurrency)
     else:
         answers = _open_folder(Path(rater.source).resolve(), device, weights, settings.model_dump_json(), form)
-    signature = _signature(rater, settings, form, chosen, weights)
-    return RaterScorer(rater, settings, answers, known[chosen], signature, batch=batch)
+    fields: dict[str, Setting] = {
+        "model": rater.source.removeprefix("openai:") if rater.is_endpoint else rater.title,
+        "criterion": chosen,
+        "question": form.hash,
+        "max_tokens": settings.max_tokens,
+        "pixels": settings.pixels,
+        "show_prompt": settings.show_prompt,
+    }
+    signature = Signature(method=UNTRAINED, data=weights, settings=fields)
+    return RaterScorer(rater, settings, answers, criteria[chosen], signature, batch=batch)
 
 
 def vlm_fingerprint(folder: Path) -> str:
@@ -339,31 +351,36 @@ def vlm_fingerprint(folder: Path) -> str:
 class EndpointAnswers(OnePassAnswers):
     """Those of a VLM at an endpoint, greedy, each bought once."""
 
-    def __init__(self, named: JudgeSpec, form: OnePass, settings: RaterSettings) -> None:
+    def __init__(self, spec: JudgeSpec, form: OnePass, settings: RaterSettings) -> None:
         super().__init__(form, show_prompt=settings.show_prompt)
-        self.named, self.budget = named, Budget(named.budget)
+        self.named, self.budget = spec, Budget(spec.budget)
         self._decoding = Decoding(max_tokens=settings.max_tokens)
         self._calls = settings.calls or cache_file().with_name("calls.sqlite")
 
-    def forecast(self, asked: Iterable[tuple[Path, str]]) -> Forecast:
+    def forecast(self, questions: Iterable[tuple[Path, str]]) -> Forecast:
         """What is to be bought; nothing is sent. BadValue where the budget is not enough for one question."""
         self._calls.parent.mkdir(parents=True, exist_ok=True)
         with CallStore(self._calls) as store, endpoint_vlm(self.named, self.named.model or "", store) as vlm:
-            cast = vlm.forecast(self._conversation("", path, question) for path, question in asked)
+            cast = vlm.forecast(self._conversation("", path, question) for path, question in questions)
         check_budget(self.named.budget, cast.cost, cast.questions - cast.stored)
         return cast
 
-    def _said(self, shown: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
-        asked = [self._conversation(one.sha256, one.path, self.question(one)) for one in shown]
-        told: list[str | OnePassAnswer] = [OnePassAnswer(None, f"{NO_REPLY}: forgotten")] * len(asked)
+    def _said(self, inputs: Sequence[ScorerInput]) -> list[str | OnePassAnswer]:
+        questions = [self._conversation(picture.sha256, picture.path, self.question(picture)) for picture in inputs]
+        replies: list[str | OnePassAnswer] = [OnePassAnswer(None, f"{NO_REPLY}: forgotten")] * len(questions)
         self._calls.parent.mkdir(parents=True, exist_ok=True)
         with (
             CallStore(self._calls) as store,
             endpoint_vlm(self.named, self.named.model or "", store, self.budget) as vlm,
         ):
-            for index, reply in vlm.reply(asked):
-                told[index] = _no_answer(reply) if isinstance(reply, NoReply) else reply.text
-        return told
+            for index, reply in vlm.reply(questions):
+                if isinstance(reply, NoReply):
+                    lasts = reply.kind in _LASTING
+                    problem = reply.kind if lasts else f"{NO_REPLY}: {reply.kind}, {reply.reason}"
+                    replies[index] = OnePassAnswer(None, problem)
+                else:
+                    replies[index] = reply.text
+        return replies
 
     def _conversation(self, item: str, path: Path, question: str) -> Conversation:
         return Conversation(parts=(Sight(item=item, path=path), question), decoding=self._decoding, about=self.form.ids)
@@ -374,22 +391,13 @@ def _open_endpoint(source: str, form: OnePass, settings: RaterSettings) -> Endpo
     terms = source, settings.model_dump_json(), form
     answers = _ENDPOINTS.get(terms)
     if answers is None:
-        named = JudgeSpec(
+        spec = JudgeSpec(
             model=source, key_env=settings.key_env, allow_http=settings.allow_http, pixels=settings.pixels,
             most_tokens=0, concurrency=settings.concurrency, per_minute=settings.per_minute, prices=settings.prices,
             budget=settings.budget,
         )  # fmt: skip
-        answers = _ENDPOINTS[terms] = EndpointAnswers(named, form, settings)
+        answers = _ENDPOINTS[terms] = EndpointAnswers(spec, form, settings)
     return answers
-
-
-def _no_answer(reply: NoReply) -> OnePassAnswer:
-    if reply.kind in _LASTING:
-        return OnePassAnswer(None, reply.kind)
-    return OnePassAnswer(None, f"{NO_REPLY}: {reply.kind}, {reply.reason}")
-
-
-# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 @lru_cache(maxsize=1)  # as for trained ones: the last VLM stays in memory
@@ -400,12 +408,12 @@ def _open_folder(folder: Path, device: str | None, weights: str, terms: str, for
     )
 
 
-def _rater_results(answers: OnePassAnswers, shown: Sequence[ScorerInput], place: int) -> list[ScoreResult]:
-    made: list[ScoreResult] = []
-    for answer in answers.answers(shown):
+def _rater_results(answers: OnePassAnswers, inputs: Sequence[ScorerInput], place: int) -> list[ScoreResult]:
+    results: list[ScoreResult] = []
+    for answer in answers.answers(inputs):
         open_ = (answer.problem or "").startswith(NO_REPLY)
-        made.append(MissingScore(str(answer.problem)) if open_ else result_of(answer, place))
-    return made
+        results.append(MissingScore(str(answer.problem)) if open_ else result_of(answer, place))
+    return results
 
 
 def _rater_card(rater: RaterName, settings: RaterSettings, criterion: Criterion) -> ScorerCard:
@@ -420,17 +428,3 @@ def _rater_card(rater: RaterName, settings: RaterSettings, criterion: Criterion)
         measures=f"{criterion.title}, as an untrained VLM says in one pass.",
         criterion=criterion.id,
     )
-
-
-def _signature(
-    rater: RaterName, settings: RaterSettings, form: OnePass, criterion: str, weights: str | None
-) -> Signature:
-    told: dict[str, Setting] = {
-        "model": rater.source.removeprefix("openai:") if rater.is_endpoint else rater.title,
-        "criterion": criterion,
-        "question": form.hash,
-        "max_tokens": settings.max_tokens,
-        "pixels": settings.pixels,
-        "show_prompt": settings.show_prompt,
-    }
-    return Signature(method=UNTRAINED, data=weights, settings=told)

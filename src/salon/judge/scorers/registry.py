@@ -24,7 +24,7 @@ import json
 import math
 import tempfile
 import tomllib
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Collection, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -33,16 +33,17 @@ import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, SalonError
 from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.model_scorers import RaterName, split_model_name, split_rater
+from salon.judge.model_scorers import split_model_name, split_rater
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
-from salon.models.cache import ResultCache
-from salon.models.cards import is_one_pass
-from salon.store.plain_files import read_plain
-from salon.study import Item, Prompt, Scorer
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Signature
-from salon.study.plugins import (
+from salon.models import ResultCache, is_one_pass
+from salon.store import read_plain
+from salon.study import (
+    Item,
     LoadedPlugin,
+    Prompt,
+    Scorer,
+    ScorerCard,
+    Signature,
     find_plugin,
     import_plugin_object,
     is_python_word,
@@ -78,8 +79,8 @@ _OTHER_FORMS = (
 
 def scorer_lines() -> list[tuple[str, str]]:
     """How each scorer is named, and what it is; for `--list`."""
-    composites = [(name, told) for name, (_, told) in COMPOSITES.items()]
-    released = [(f"{name}:FOLDER", told) for name, (_, told) in RELEASED.items()]
+    composites = [(name, text) for name, (_, text) in COMPOSITES.items()]
+    released = [(f"{name}:FOLDER", text) for name, (_, text) in RELEASED.items()]
     rules = [(name, rule.tells.rstrip(".")) for name, rule in MEASUREMENTS.items()]
     plugins = [line for group in ("scorers", "rewards") for line in plugin_lines(group, builtin_scorers())]
     return [*rules, *composites, *released, *_OTHER_FORMS, *plugins]
@@ -87,98 +88,66 @@ def scorer_lines() -> list[tuple[str, str]]:
 
 def builtin_scorers() -> list[str]:
     """Words that no plugin may take."""
-    others = [form.partition(":")[0] for form, _ in _OTHER_FORMS]
-    return [*MEASUREMENTS, *COMPOSITES, *RELEASED, *others]
+    other_kinds = [form.partition(":")[0] for form, _ in _OTHER_FORMS]
+    return [*MEASUREMENTS, *COMPOSITES, *RELEASED, *other_kinds]
 
 
-def make_scorer(text: str, settings: ScoreSettings | None = None, kept: ResultCache | None = None) -> Scorer:
+def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultCache | None = None) -> Scorer:
     """The scorer that `text` names, under these settings; BadValue with the nearest name otherwise."""
     settings = settings or ScoreSettings()
     kind, _, place = text.partition(":")
-    scorer: Scorer
+    rater, model = split_rater(text), split_model_name(text)
+    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
+    reading: dict[str, Any] = {"text": settings.text, "batch": settings.batch}
+    scorer: Scorer | None
     if text in MEASUREMENTS:
-        scorer = _import_part("measured").measured(text, kept)
-        return scorer
-    if text in COMPOSITES:
-        make = getattr(_import_part("composite"), COMPOSITES[text][0])
-        scorer = make(kept, text=settings.text, batch=settings.batch)
-        return scorer
-    if kind in RELEASED and place:
-        return _released(kind, place, settings)
-    if (rater := split_rater(text)) is not None:
-        return _untrained(rater, settings)
-    if (model := split_model_name(text)) is not None:
-        return _trained(kind, *model, settings)
-    if kind == "table" and place:
-        scorer = _import_part("table").TableScorer(Path(place))
-        return scorer
-    if kind == "checklist" and "@" in place:
-        return _checklist(place, settings)
-    plugin: Scorer | None = _import_part("plugged").plugged_scorer(text, builtin_scorers(), batch=settings.batch)
-    if plugin is None:
-        raise _unknown_scorer(text)
-    return plugin
-
-
-def _released(kind: str, place: str, settings: ScoreSettings) -> Scorer:
-    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
-    if kind != "laion":  # it reads no prompt
-        options["text"] = settings.text
-    if kind == "hpsv3":
-        options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
-    scorer: Scorer = getattr(_import_part("released"), RELEASED[kind][0])(place, **options)
-    return scorer
-
-
-def _trained(kind: str, folder: Path, criterion: str | None, settings: ScoreSettings) -> Scorer:
-    options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
-    if kind == "onepass" or is_one_pass(folder):
-        one_pass: Scorer = _import_part("one_pass").one_pass_scorer(folder, criterion, **options)
-        return one_pass
-    scorer: Scorer = _import_part("trained").trained_scorer(folder, criterion, **options)
-    return scorer
-
-
-def _untrained(rater: RaterName, settings: ScoreSettings) -> Scorer:
-    if rater.is_endpoint and settings.engine != "here":
+        scorer = _import("scorers.rules").measurement_scorer(text, cache)
+    elif text in COMPOSITES:
+        scorer = getattr(_import("scorers.composite"), COMPOSITES[text][0])(cache, **reading)
+    elif kind in RELEASED and place:
+        if kind != "laion":  # it reads no prompt
+            options["text"] = settings.text
+        if kind == "hpsv3":
+            options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
+        scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
+    elif rater is not None:
+        if rater.is_endpoint and settings.engine != "here":
+            raise BadValue(
+                "--engine is for networks that run in Salon's own processes",
+                found=f"{settings.engine} with an endpoint",
+                remedy="an endpoint is asked many questions at once already: see --concurrency",
+            )
+        scorer = _import("scorers.one_pass").untrained_scorer(rater, settings.rater, **options)
+    elif model is not None and (kind == "onepass" or is_one_pass(model[0])):
+        scorer = _import("scorers.one_pass").one_pass_scorer(*model, **options)
+    elif model is not None:
+        scorer = _import("trained_model").trained_scorer(*model, **options)
+    elif kind == "table" and place:
+        scorer = TableScorer(Path(place))
+    elif kind == "checklist" and "@" in place:
+        file, _, vlm = place.partition("@")
+        rules = _import("scorers.rules")
+        questions = rules.read_questions(Path(file))
+        answering = _import("local_vlm").LocalVlm(vlm, device=settings.device or "auto")
+        scorer = rules.checklist_scorer(answering, questions, **reading)
+    else:
+        scorer = plugin_scorer(text, builtin_scorers(), batch=settings.batch)
+    if scorer is None:
+        near = difflib.get_close_matches(text, [name for name, _ in scorer_lines()], n=2, cutoff=0.4)
         raise BadValue(
-            "--engine is for networks that run in Salon's own processes",
-            found=f"{settings.engine} with an endpoint",
-            remedy="an endpoint is asked many questions at once already: see --concurrency",
+            "the name of a scorer is needed",
+            found=repr(text),
+            remedy=(f"did you mean {' or '.join(near)}? " if near else "") + "salon score --list names all",
         )
-    make: Callable[..., Scorer] = _import_part("untrained").untrained_scorer
-    return make(rater, settings.rater, device=settings.device, batch=settings.batch)
-
-
-def _checklist(place: str, settings: ScoreSettings) -> Scorer:
-    file, _, vlm = place.partition("@")
-    part = _import_part("checklist")
-    questions = part.read_questions(Path(file))
-    answering = importlib.import_module("salon.judge.local_vlm").LocalVlm(vlm, device=settings.device or "auto")
-    scorer: Scorer = part.checklist_scorer(answering, questions, text=settings.text, batch=settings.batch)
     return scorer
 
 
-def _import_part(name: str) -> Any:
-    return importlib.import_module(f"salon.judge.scorers.{name}")
+def _import(name: str) -> Any:
+    """A module of this package, imported when it is needed: many load torch."""
+    return importlib.import_module(f"salon.judge.{name}")
 
 
-def _unknown_scorer(text: str) -> BadValue:
-    known = [name for name, _ in scorer_lines()]
-    near = difflib.get_close_matches(text, known, n=2, cutoff=0.4)
-    return BadValue(
-        "the name of a scorer is needed",
-        found=repr(text),
-        remedy=(f"did you mean {' or '.join(near)}? " if near else "") + "salon score --list names all",
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# Scorers and reward functions of other people, as scorers of Salon.
-#
-# A plugin sees pictures and prompts and nothing else: neither the generator's name nor the study. So the same picture
-# with the same prompt has the same number everywhere, and it is kept by content like that of a built-in scorer.
-# --------------------------------------------------------------------------------------------------
+# -- plugins -----------------------------------------------------------------------------------------------------------
 
 
 def plugin_scorer(word: str, builtin: Collection[str], *, batch: int = 8) -> PictureScorer | None:
@@ -188,22 +157,29 @@ def plugin_scorer(word: str, builtin: Collection[str], *, batch: int = 8) -> Pic
 
 
 def scorer_of_plugin(loaded: LoadedPlugin, *, batch: int = 8) -> PictureScorer:
-    """A loaded plugin as a scorer: one with `score`, or a function of pictures and prompts."""
+    """A loaded plugin as a scorer: one with `score`, or a function of pictures and prompts.
+
+    It sees pictures and prompts and nothing else: neither the generator's name nor the study. So the same picture with
+    the same prompt has the same number everywhere, and it is cached like that of a built-in scorer.
+    """
     card = getattr(loaded.part, "card", None) or ScorerCard(reads="image and prompt", measures="A reward function.")
     if not isinstance(card, ScorerCard):
         raise BadValue("the card of a scorer is a ScorerCard", found=type(card).__name__, where=loaded.origin)
-    ask = _plugin_scores if hasattr(loaded.part, "score") else _plugin_rewards
 
-    def measure(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
+    def measure(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
         try:
-            numbers = list(ask(loaded.part, shown))
+            if hasattr(loaded.part, "score"):
+                numbers = list(_plugin_scores(loaded.part, inputs))
+            else:
+                images, texts = [picture.image for picture in inputs], [picture.text for picture in inputs]
+                numbers = list(loaded.part(images, texts))
         except SalonError:
             raise
         except Exception as error:  # somebody else's code may raise anything
             raise loaded.failed(error) from error
-        if len(numbers) != len(shown):
+        if len(numbers) != len(inputs):
             raise BadValue(
-                "one number for each picture is needed", found=f"{len(numbers)} for {len(shown)}", where=loaded.origin
+                "one number for each picture is needed", found=f"{len(numbers)} for {len(inputs)}", where=loaded.origin
             )
         return [_plugin_result(number, loaded) for number in numbers]
 
@@ -225,25 +201,20 @@ def _is_reward(word: str, builtin: Collection[str]) -> bool:
     return callable(part) and needs_arguments(part)
 
 
-def _plugin_scores(part: Any, shown: Sequence[ScorerInput]) -> Sequence[float | None]:
+def _plugin_scores(part: Any, inputs: Sequence[ScorerInput]) -> Sequence[float | None]:
     """A scorer reads files: a picture that came over HTTP becomes one while it looks."""
     with ExitStack() as stack:
         folder: Path | None = None
         items = []
-        for number, one in enumerate(shown):
-            path = one.path
+        for number, picture in enumerate(inputs):
+            path = picture.path
             if not path.is_file():
                 folder = folder or Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="salon-")))
                 path = folder / f"{number}.png"
-                one.image.save(path)
-            items.append(Item(id=one.sha256[:16], image=str(path), prompt=one.prompt and one.prompt.id))
-        numbers: Sequence[float | None] = part.score(items, [one.prompt for one in shown])
+                picture.image.save(path)
+            items.append(Item(id=picture.sha256[:16], image=str(path), prompt=picture.prompt and picture.prompt.id))
+        numbers: Sequence[float | None] = part.score(items, [picture.prompt for picture in inputs])
         return numbers
-
-
-def _plugin_rewards(part: Any, shown: Sequence[ScorerInput]) -> Sequence[float | None]:
-    numbers: Sequence[float | None] = part([one.image for one in shown], [one.text for one in shown])
-    return numbers
 
 
 def _plugin_result(number: Any, loaded: LoadedPlugin) -> ScoreResult:
@@ -258,25 +229,24 @@ def _plugin_result(number: Any, loaded: LoadedPlugin) -> ScoreResult:
     return PictureScore(value) if math.isfinite(value) else MissingScore(f"the plugin gave {value}")
 
 
-# --------------------------------------------------------------------------------------------------
-# Scores that were made elsewhere: a table of item, value and, where there is one, sigma.
-#
-# A card beside the table says what its numbers are. For `hpsv3.csv` it is `hpsv3.toml`:
-#
-#     scorer = "HPSv3, weights of 2025-08"     # what made the numbers: tables that say the same are of one scorer
-#     is_logit = true                          # s(difference) is a probability, as EPS needs it
-#     measures = "Preference, mu of HPSv3."
-#
-# All fields of a scorer's card may stand there. `hpsv3.json`, as `salon score` writes it, serves too. Without a card
-# higher is better, nothing is a logit, and the table is known by the hash of its file.
-# --------------------------------------------------------------------------------------------------
+# -- tables of scores made elsewhere -----------------------------------------------------------------------------------
 
 _NO_VALUE = MissingScore("the table has no value for the item")
 HOW_TO_DECLARE = 'say in {card}, beside the table: is_logit = true and scorer = "what made the numbers"'
 
 
 class TableScorer:
-    """A scorer that knows its scores by heart; the way numbers made on a GPU elsewhere come in."""
+    """Scores from a table of item, value and, where there is one, sigma: numbers made elsewhere, on a GPU for instance.
+
+    A card beside the table says what its numbers are. For `hpsv3.csv` it is `hpsv3.toml`:
+
+        scorer = "HPSv3, weights of 2025-08"     # what made the numbers: tables that say the same are of one scorer
+        is_logit = true                          # s(difference) is a probability, as EPS needs it
+        measures = "Preference, mu of HPSv3."
+
+    All fields of a scorer's card may stand there. `hpsv3.json`, as `salon score` writes it, serves too. Without a card
+    higher is better, nothing is a logit, and the table is known by the hash of its file.
+    """
 
     def __init__(self, file: Path, *, card: ScorerCard | None = None) -> None:
         self.name = file.stem
@@ -292,7 +262,7 @@ class TableScorer:
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """The value of each item, None where the table has none."""
-        return [found.value if isinstance(found, PictureScore) else None for found in self.results(items, prompts)]
+        return [result.value if isinstance(result, PictureScore) else None for result in self.results(items, prompts)]
 
     def results(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[ScoreResult]:
         """Value and sigma of each item."""
@@ -307,26 +277,26 @@ def _read_card(file: Path) -> tuple[ScorerCard | None, str | None]:
     """The card beside a table, and what it says made the numbers."""
     toml, record = file.with_suffix(".toml"), file.with_suffix(".json")
     if toml.is_file():
-        told = _read_card_file(toml, tomllib.loads)
-        made_by = told.pop("scorer", None)
+        fields = _read_card_file(toml, tomllib.loads)
+        made_by = fields.pop("scorer", None)
         if made_by is not None and (not isinstance(made_by, str) or not made_by.strip()):
             raise BadValue("the scorer is named by a text", found=repr(made_by), where=str(toml))
-        return ScorerCard.parse({"source": file.name, **told}, where=str(toml)), made_by
+        return ScorerCard.parse({"source": file.name, **fields}, where=str(toml)), made_by
     if record.is_file() and record != file:
-        told = _read_card_file(record, json.loads)
-        if isinstance(told.get("card"), dict) and "signature" in told:
-            return ScorerCard.parse(told["card"], where=str(record)), str(told["signature"])
+        fields = _read_card_file(record, json.loads)
+        if isinstance(fields.get("card"), dict) and "signature" in fields:
+            return ScorerCard.parse(fields["card"], where=str(record)), str(fields["signature"])
     return None, None
 
 
 def _read_card_file(path: Path, read: Any) -> dict[str, Any]:
     try:
-        told = read(path.read_text(encoding="utf-8-sig"))
+        fields = read(path.read_text(encoding="utf-8-sig"))
     except (OSError, ValueError) as error:
         raise BadFile("a card of a table of scores is needed", found=str(error), where=str(path)) from None
-    if not isinstance(told, dict):
-        raise BadFile("a card of a table of scores is needed", found=type(told).__name__, where=str(path))
-    return told
+    if not isinstance(fields, dict):
+        raise BadFile("a card of a table of scores is needed", found=type(fields).__name__, where=str(path))
+    return fields
 
 
 Cell = float | str | None
@@ -337,18 +307,18 @@ def _read_values(file: Path) -> dict[str, ScoreResult]:
     items = table.column("item").cast(pa.string()).to_pylist()
     values = table.column("value").to_pylist()
     sigmas = table.column("sigma").to_pylist() if "sigma" in table.column_names else [None] * len(items)
-    found: dict[str, ScoreResult] = {}
+    values_by_item: dict[str, ScoreResult] = {}
     for row, (item, value, sigma) in enumerate(zip(items, values, sigmas), 1):
-        if item in found:
+        if item in values_by_item:
             raise BadValue("each item may stand once", found=repr(item), where=f"{file}, row {row}")
-        found[item] = _table_result(value, sigma, f"{file}, row {row}")
-    return found
+        values_by_item[item] = _table_result(value, sigma, f"{file}, row {row}")
+    return values_by_item
 
 
 def _table_result(value: Cell, sigma: Cell, where: str) -> ScoreResult:
     if value is None:
         return _NO_VALUE
-    for name, one in (("value", value), ("sigma", sigma)):
-        if one is not None and (isinstance(one, str | bool) or not math.isfinite(one)):
-            raise BadValue(f"a finite number is needed as {name}", found=repr(one), where=where)
+    for name, number in (("value", value), ("sigma", sigma)):
+        if number is not None and (isinstance(number, str | bool) or not math.isfinite(number)):
+            raise BadValue(f"a finite number is needed as {name}", found=repr(number), where=where)
     return PictureScore(float(value), None if sigma is None else float(sigma))

@@ -11,28 +11,33 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Protocol, overload
 
-import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
 from salon.judge.scoring import (
     MissingScore,
-    PictureScore,
     PictureScorer,
     ScoreResult,
     ScorerInput,
     TextInput,
+    finite_score,
     prompt_parts,
 )
-from salon.models.clip import BACKEND, Clip, ClipCosine, ClipHead, CrossClip
-from salon.models.hpsv3 import QwenReward
-from salon.models.imagereward import BlipReward
-from salon.models.peers import PEERS
-from salon.models.preprocessing import Tensors, check_tensors
-from salon.models.weights import find_file, fingerprint
-from salon.study import Item, Prompt
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Setting, Signature
+from salon.models import (
+    BACKEND,
+    PEERS,
+    BlipReward,
+    Clip,
+    ClipCosine,
+    ClipHead,
+    CrossClip,
+    QwenReward,
+    Tensors,
+    check_tensors,
+    find_file,
+    fingerprint,
+)
+from salon.study import Item, Prompt, ScorerCard, Setting, Signature
 
 try:
     from torch import Tensor
@@ -104,8 +109,8 @@ class ReleasedScorer(PictureScorer):
         texts = [self._text(prompt) for prompt in prompts] or [""] * len(images)
         reads = self.card.reads != "image"
         if len(texts) != len(images) or not len(images) or (reads and not len(prompts)):
-            found = f"{len(images)} pictures and {len(prompts)} prompts"
-            raise BadValue("pictures, and a prompt for each, are needed", found=found, where=self.name)
+            counts = f"{len(images)} pictures and {len(prompts)} prompts"
+            raise BadValue("pictures, and a prompt for each, are needed", found=counts, where=self.name)
         for image, text in zip(images, texts, strict=True):
             reason = self.network.refusal(image.shape[2], image.shape[1], text)
             if reason is not None:
@@ -119,11 +124,18 @@ class ReleasedScorer(PictureScorer):
             raise BadValue("a prompt is needed for each picture", found="none", where=self.name)
         return prompt if isinstance(prompt, str) else prompt.view(self.card.view)
 
-    def _results(self, shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        reasons = [self.network.refusal(*one.image.size, one.text) for one in shown]
-        able = [one for one, reason in zip(shown, reasons, strict=True) if reason is None]
-        numbers = iter(self.network.scores([one.image for one in able], [one.text for one in able]) if able else ())
-        return [_result(next(numbers)) if reason is None else MissingScore(reason) for reason in reasons]
+    def _results(self, inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        reasons = [self.network.refusal(*picture.image.size, picture.text) for picture in inputs]
+        able = [picture for picture, reason in zip(inputs, reasons, strict=True) if reason is None]
+        numbers = iter(
+            self.network.scores([picture.image for picture in able], [picture.text for picture in able]) if able else ()
+        )
+        results: list[ScoreResult] = []
+        for reason in reasons:
+            number = next(numbers) if reason is None else 0.0
+            value, sigma = number if isinstance(number, tuple) else (number, None)
+            results.append(finite_score(value, sigma, source="network") if reason is None else MissingScore(reason))
+        return results
 
 
 def clip_score(
@@ -213,16 +225,16 @@ def hpsv3(
     `instruction` names a file to read in place of the folder's; `other_instruction` takes a text that is not HPSv3's.
     """
     network = QwenReward(Path(folder), device=device, instruction=instruction, accept_other=other_instruction)
-    asked, peer = network.instruction, PEERS["hpsv3"]
-    card = _card(text, "hpsv3", is_logit=True, notes=() if asked.note is None else (asked.note,),
+    question, peer = network.instruction, PEERS["hpsv3"]
+    card = _card(text, "hpsv3", is_logit=True, notes=() if question.note is None else (question.note,),
                  measures="Which of two pictures raters preferred, over photographs and many generators.",
                  licence="MIT; Qwen2-VL's own for the network below", source="Ma et al. 2025, HPSv3")  # fmt: skip
     return _scorer("hpsv3", card, folder, batch, network, pixels=peer.pictures.label, positions=peer.positions,
-                   instruction=asked.label)  # fmt: skip
+                   instruction=question.label)  # fmt: skip
 
 
-def _card(text: TextInput, peer: str, **told: Any) -> ScorerCard:
-    return ScorerCard(reads="image and prompt", view=prompt_parts(text), transform=PEERS[peer].output, **told)
+def _card(text: TextInput, peer: str, **fields: Any) -> ScorerCard:
+    return ScorerCard(reads="image and prompt", view=prompt_parts(text), transform=PEERS[peer].output, **fields)
 
 
 def _scorer(
@@ -233,11 +245,3 @@ def _scorer(
                 "text": "+".join(card.view) or ("all" if card.reads != "image" else None), **more}  # fmt: skip
     signature = Signature(method=name, data=fingerprint(place), settings=settings)
     return ReleasedScorer(name, card, signature, network, batch=batch)
-
-
-def _result(number: float | tuple[float, float]) -> ScoreResult:
-    """A network may overflow on a strange picture; what is not a number is none."""
-    value, sigma = number if isinstance(number, tuple) else (number, None)
-    if not np.isfinite(value) or not np.isfinite(sigma or 0.0):
-        return MissingScore("the network gave no finite number")
-    return PictureScore(float(value), None if sigma is None else float(sigma))

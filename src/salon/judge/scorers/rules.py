@@ -1,4 +1,15 @@
-"""Measurements as scorers."""
+"""Scorers by rule: measurements, and weighted checklists in the manner of VisionReward.
+
+A checklist is many small yes-or-no questions and one number. Questions and weights are a file of the user's
+(VisionReward's own come with its weights):
+
+    [[question]]
+    ask = "Is every word in the picture spelled correctly?"
+    weight = 2.0
+
+The score is the weighted mean of the answers, +1 for yes and -1 for no. A picture with an unreadable answer has no
+score: leaving the question out would be an answer made up.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +24,7 @@ from pydantic import Field
 
 from salon.errors import BadFile, BadValue
 from salon.judge.measurements.pixels import EXTREME, PictureView
-from salon.judge.measurements.table import MEASUREMENTS, Measurement
+from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.scoring import (
     MissingScore,
     PictureScore,
@@ -24,17 +35,15 @@ from salon.judge.scoring import (
     prompt_parts,
 )
 from salon.judge.vlm import Conversation, Decoding, NoReply, Reply, Sight, Vlm
-from salon.models.cache import ResultCache
-from salon.models.ocr import Reading, remembered_reading
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Signature
+from salon.models import Reading, ResultCache, remembered_reading
+from salon.study import Noun, ScorerCard, Signature
 
 FORMULA_VERSION = 2
 """Of the measurements' formulas; a change of any of them makes old scores strangers to new ones."""
 
 
-def measurement_scorer(name: str, kept: ResultCache | None = None) -> PictureScorer:
-    """The scorer of one measurement; readings are remembered in `kept`, so that the next one need not read again."""
+def measurement_scorer(name: str, cache: ResultCache | None = None) -> PictureScorer:
+    """The scorer of one measurement; readings are kept in `cache`, so the next one need not read again."""
     if name not in MEASUREMENTS:
         raise BadValue("the name of a measurement is needed", found=repr(name), remedy=", ".join(MEASUREMENTS))
     rule = MEASUREMENTS[name]
@@ -47,42 +56,28 @@ def measurement_scorer(name: str, kept: ResultCache | None = None) -> PictureSco
         source="docs/methods/measurements.md",
     )
     signature = Signature(method=f"measure-{name}", settings={"formula": FORMULA_VERSION, "rests on": rule.rests_on})
-    memory = kept or ResultCache()
+    memory = cache or ResultCache()
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        return [
-            _measurement_result(rule, PictureView(one.image, one.prompt, partial(cached_reading, one, memory)))
-            for one in shown
-        ]
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        results: list[ScoreResult] = []
+        for picture in inputs:
+            view = PictureView(picture.image, picture.prompt, partial(cached_reading, picture, memory))
+            value = None if view.is_extreme else rule.measure(view)
+            if value is None:
+                results.append(MissingScore(EXTREME if view.is_extreme else rule.gap))
+            else:
+                results.append(PictureScore(round(float(value), 6)))
+        return results
 
     return PictureScorer(name, card, signature, look, batch=1)
 
 
-def _measurement_result(rule: Measurement, seen: PictureView) -> ScoreResult:
-    if seen.is_extreme:
-        return MissingScore(EXTREME)
-    value = rule.measure(seen)
-    return MissingScore(rule.gap) if value is None else PictureScore(round(float(value), 6))
-
-
-def cached_reading(shown: ScorerInput, kept: ResultCache) -> Reading:
+def cached_reading(picture: ScorerInput, cache: ResultCache) -> Reading:
     """The text in a picture, read once whoever asks."""
-    return remembered_reading(shown.image, shown.sha256, kept)
+    return remembered_reading(picture.image, picture.sha256, cache)
 
 
-# --------------------------------------------------------------------------------------------------
-# A weighed checklist as a scorer, in the manner of VisionReward: many small yes-or-no questions, one number.
-#
-# The questions and their weights are a file of the user's (VisionReward's own come with its weights):
-#
-#     [[question]]
-#     ask = "Is every word in the picture spelled correctly?"
-#     weight = 2.0
-#
-# The score is the weighed mean of the answers, +1 for yes and -1 for no. A picture with an answer that cannot be read
-# has
-# no score: a question left out would be an answer made up.
-# --------------------------------------------------------------------------------------------------
+# -- checklists --------------------------------------------------------------------------------------------------------
 
 OPTIONS = ("yes", "no")
 _ANSWER = re.compile(r"\b(yes|no)\b", re.IGNORECASE)
@@ -99,12 +94,14 @@ class ChecklistQuestion(Noun):
 def read_questions(file: Path) -> tuple[ChecklistQuestion, ...]:
     """The questions of a TOML file."""
     try:
-        told = tomllib.loads(file.read_text(encoding="utf-8"))
+        content = tomllib.loads(file.read_text(encoding="utf-8"))
     except (OSError, ValueError) as error:
         raise BadFile("a TOML file of questions is needed", found=str(error), where=str(file)) from None
-    rows = told.get("question")
+    rows = content.get("question")
     if not isinstance(rows, list) or not rows:
-        raise BadFile("a file with [[question]] entries is needed", found=", ".join(told) or "nothing", where=str(file))
+        raise BadFile(
+            "a file with [[question]] entries is needed", found=", ".join(content) or "nothing", where=str(file)
+        )
     return tuple(ChecklistQuestion.parse(row, where=f"{file}, question {number}") for number, row in enumerate(rows, 1))
 
 
@@ -120,38 +117,38 @@ def checklist_scorer(
         measures=f"The weighed mean of {len(questions)} yes-or-no answers.", licence="that of VLM and questions",
         source="Xu et al. 2024, VisionReward",
     )  # fmt: skip
-    digest = hashlib.sha256("\n".join(f"{one.weight}\t{one.ask}" for one in questions).encode()).hexdigest()[:12]
+    digest = hashlib.sha256("\n".join(f"{entry.weight}\t{entry.ask}" for entry in questions).encode()).hexdigest()[:12]
     signature = Signature(
         method="checklist", data=digest, settings={"vlm": str(vlm.signature), "text": "+".join(card.view) or "all"}
     )
 
-    def look(shown: Sequence[ScorerInput]) -> list[ScoreResult]:
-        asked = [checklist_conversation(one, question) for one in shown for question in questions]
-        replies: dict[int, Reply | NoReply] = dict(vlm.reply(asked))
+    def look(inputs: Sequence[ScorerInput]) -> list[ScoreResult]:
+        conversations = [checklist_conversation(picture, question) for picture in inputs for question in questions]
+        replies: dict[int, Reply | NoReply] = dict(vlm.reply(conversations))
         width = len(questions)
-        rows = ([replies[place * width + number] for number in range(width)] for place in range(len(shown)))
+        rows = ([replies[place * width + number] for number in range(width)] for place in range(len(inputs)))
         return [_weighted_mean(questions, row, total) for row in rows]
 
     return PictureScorer(f"checklist-{vlm.name}", card, signature, look, batch=batch)
 
 
-def checklist_conversation(shown: ScorerInput, question: ChecklistQuestion) -> Conversation:
+def checklist_conversation(picture: ScorerInput, question: ChecklistQuestion) -> Conversation:
     """One question about one picture, with what was asked for."""
-    before = f"The picture was made for this prompt:\n{shown.text}\n\nThe picture:"
+    before = f"The picture was made for this prompt:\n{picture.text}\n\nThe picture:"
     after = f"{question.ask}\nAnswer with one word, yes or no."
-    parts = (before, Sight(item=shown.sha256, path=shown.path), after)
+    parts = (before, Sight(item=picture.sha256, path=picture.path), after)
     return Conversation(parts=parts, options=OPTIONS, decoding=Decoding(max_tokens=_TOKENS))
 
 
 def _weighted_mean(
     questions: Sequence[ChecklistQuestion], replies: Sequence[Reply | NoReply], total: float
 ) -> ScoreResult:
-    found = 0.0
+    weighted = 0.0
     for number, (question, reply) in enumerate(zip(questions, replies, strict=True), 1):
         if isinstance(reply, NoReply):
             return MissingScore(f"question {number}: no reply ({reply.kind})")
         answers = _ANSWER.findall(reply.text)
         if not answers:
             return MissingScore(f"question {number}: the reply says neither yes nor no")
-        found += question.weight * (1 if answers[-1].lower() == "yes" else -1)
-    return PictureScore(found / total)
+        weighted += question.weight * (1 if answers[-1].lower() == "yes" else -1)
+    return PictureScore(weighted / total)

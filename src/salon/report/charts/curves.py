@@ -1,4 +1,4 @@
-"""Curves of a quantity over another, with bands: power over the number of prompts."""
+"""Charts of one quantity over another: curves with bands, calibration curves, scatter plots."""
 
 from __future__ import annotations
 
@@ -27,6 +27,7 @@ from salon.report.svg import (
     group,
     legend,
     line,
+    read_aloud,
     redrawable,
     spread,
     text,
@@ -84,7 +85,13 @@ def line_curves(
 
     Colours and dashes both tell the curves apart.
     """
-    _check_curves(curves)
+    if not curves:
+        raise BadValue("at least one curve is needed", found="none")
+    for curve in curves:
+        parts = [p for p in (curve.x, curve.y, curve.low, curve.high) if p is not None]
+        lengths = {len(p) for p in parts}
+        if len(lengths) != 1 or 0 in lengths:
+            raise BadValue("as many y (and low, high) as x, at least one", found=lengths, where=curve.label)
     names = max(text_width(c.label) for c in curves) + 16
     direct = names <= width * 0.3
     keys = [] if direct else [LegendKey(_style(i), c.label, "line") for i, c in enumerate(curves)]
@@ -109,8 +116,11 @@ def line_curves(
         *(line(left, y(at), right, y(at), "reference dashed") for _, at in reference_lines),
         *(_band(c, x, y, i) for i, c in enumerate(curves)),
         *(_curve(c, x, y, i, percent) for i, c in enumerate(curves)),
-        *(_reference_label(name, y(at), left, right) for name, at in reference_lines),
-        *(_end_label(c, x, levels[i], i) for i, c in enumerate(curves) if direct),
+        *(
+            text(left + 5, y(at) - 5, name, "reference-label haloed", room=right - left - 10)
+            for name, at in reference_lines
+        ),
+        *(text(x.stop + 10, levels[i], c.label, f"{_style(i)}-label") for i, c in enumerate(curves) if direct),
         x_axis(x, bottom, width, room=_room(curves, x), label=x_label),
     )
 
@@ -125,17 +135,13 @@ def _style(index: int) -> str:
     return f"series-{index % 6 + 1}"
 
 
-def _end_label(curve: Curve, x: LinearScale, level: float, index: int) -> Markup:
-    return text(x.stop + 10, level, curve.label, f"{_style(index)}-label")
-
-
 def _curve(curve: Curve, x: LinearScale, y: LinearScale, index: int, percent: bool) -> Markup:
     style = _style(index)
     path = "M" + "L".join(f"{x(a):.2f} {y(b):.2f}" for a, b in zip(curve.x, curve.y))
     dots = []
     for a, b in zip(curve.x, curve.y):
-        shown = numbers.percent(b, 1) if percent else numbers.significant(b)
-        tip = f"{_lead(curve)}{shown} at {_at(a)}"
+        value_text = numbers.percent(b, 1) if percent else numbers.significant(b)
+        tip = f"{_lead(curve)}{value_text} at {_at(a)}"
         dot = element("circle", element("title", tip), cx=x(a), cy=y(b), r=3, class_=f"{style} dot", **number_marks(b))
         dots.append(dot)
     return group(element("path", d=path, class_=f"{style} curve"), *dots)
@@ -144,9 +150,9 @@ def _curve(curve: Curve, x: LinearScale, y: LinearScale, index: int, percent: bo
 def _band(curve: Curve, x: LinearScale, y: LinearScale, index: int) -> Markup:
     """From each point with an interval to the next; a whisker where neither neighbour has one."""
     ends = zip(curve.x, curve.low or (), curve.high or ())
-    known = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
+    ends_in_pixels = [None if low is None or high is None else (x(at), y(low), y(high)) for at, low, high in ends]
     parts = []
-    for apart, run in groupby(known, lambda end: end is None):
+    for apart, run in groupby(ends_in_pixels, lambda end: end is None):
         part = [] if apart else [end for end in run if end is not None]
         if len(part) == 1:
             at, low, high = part[0]
@@ -168,37 +174,18 @@ def _at(x: float) -> str:
     return numbers.fixed(x, 0) if float(x).is_integer() else numbers.significant(x)
 
 
-def _reference_label(name: str, level: float, left: float, right: float) -> Markup:
-    """Over the curves, for they may run through it."""
-    return text(left + 5, level - 5, name, "reference-label haloed", room=right - left - 10)
-
-
-def _check_curves(curves: Sequence[Curve]) -> None:
-    if not curves:
-        raise BadValue("at least one curve is needed", found="none")
-    for curve in curves:
-        parts = [p for p in (curve.x, curve.y, curve.low, curve.high) if p is not None]
-        lengths = {len(p) for p in parts}
-        if len(lengths) != 1 or 0 in lengths:
-            raise BadValue("as many y (and low, high) as x, at least one", found=lengths, where=curve.label)
-
-
 def _curve_words(curves: Sequence[Curve], percent: bool) -> str:
-    told = []
+    lines = []
     for c in curves:
         ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
         span = [_at(v) for v in (c.x[0], c.x[-1])]
-        told.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
-    return "; ".join(told) + "."
+        lines.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
+    return "; ".join(lines) + "."
 
 
-# --------------------------------------------------------------------------------------------------
-# A curve from a latent scale to the scale of ratings, and the items that tie the two together.
-# --------------------------------------------------------------------------------------------------
+# -- calibration curves ---------------------------------------------------------------------------------------------
 
 STEPS = 80
-"""Pixels: in lower drawings the ticks of the y axis stand closer."""
-MOST_READ = 30
 
 
 @dataclass(frozen=True)
@@ -256,11 +243,12 @@ def calibration_curve(
     room = 42 if height > LOW else 26
     left = y_ticks_width(y, room=room)
     x = LinearScale(*x_domain, left, width - 12)
+    shape = f"Curve with a {numbers.significant(a)} and b {numbers.significant(b)}"
     return canvas(
         width,
         height,
         title,
-        _calibration_words(a, b, anchors),
+        read_aloud([_anchor_tip(anchor) for anchor in anchors], before=[shape]),
         text(0, 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, width - 12, room=room),
         _path(np.linspace(x.low, x.high, STEPS + 1), (a, b, low, high), x, y),
@@ -304,15 +292,7 @@ def _anchor_tip(anchor: AnchorMark) -> str:
     return f"{anchor.label}: " + ", ".join(parts)
 
 
-def _calibration_words(a: float, b: float, anchors: Sequence[AnchorMark]) -> str:
-    shape = f"Curve with a {numbers.significant(a)} and b {numbers.significant(b)}"
-    rest = [f"and {len(anchors) - MOST_READ} more"] if len(anchors) > MOST_READ else []
-    return "; ".join([shape, *map(_anchor_tip, anchors[:MOST_READ]), *rest]) + "."
-
-
-# --------------------------------------------------------------------------------------------------
-# Two estimates against each other: a dot for each thing, a cross for both its intervals.
-# --------------------------------------------------------------------------------------------------
+# -- scatter plots --------------------------------------------------------------------------------------------------
 
 RADIUS = 4.5
 LONGEST_LABEL = 150
@@ -372,18 +352,22 @@ def scatter(
     left = y_ticks_width(y)
     x = LinearScale(*domain(v for row in rows for v in row.x), left, width - 12)
     frame = (left, top, width - 2.0, bottom)
+    tips = [
+        f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
+        for row in rows
+    ]
     return canvas(
         width,
         height,
         title,
-        _scatter_words(rows, decimals),
+        read_aloud(tips),
         text(0, 12, y_label, "axis-label", room=width),
         x_grid(x, top, bottom),
         y_grid(y, left, width - 12),
         _upright(x_line, x, frame),
         _level(y_line, y, frame),
         *(_cross(row, x, y) for row in rows),
-        *(_scatter_dot(row, x, y, decimals) for row in rows),
+        *(_scatter_dot(row, x, y, tip) for row, tip in zip(rows, tips)),
         *filter(None, names_beside([(x(row.x[0]), y(row.y[0])) for row in rows], [row.label for row in rows], frame)),
         x_axis(x, bottom, width, label=x_label),
     )
@@ -399,26 +383,33 @@ def _cross(row: ScatterMark, x: LinearScale, y: LinearScale) -> Markup:
     return group(*bars)
 
 
-def _scatter_dot(row: ScatterMark, x: LinearScale, y: LinearScale, decimals: int) -> Markup:
-    tip = f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
+def _scatter_dot(row: ScatterMark, x: LinearScale, y: LinearScale, tip: str) -> Markup:
     dot = element("circle", cx=x(row.x[0]), cy=y(row.y[0]), r=RADIUS, class_="cohort-1 dot", **number_marks(row.y[0]))
     return group(dot, tip=tip + (f"; {row.note}" if row.note else ""), class_="mark")
 
 
 def names_beside(dots: Sequence[tuple[float, float]], names: Sequence[str], frame: Box) -> list[Markup | None]:
     """Names right, left, above or below their dots, where they touch no dot and no earlier name; None without room."""
-    taken = [_around(*dot) for dot in dots]
-    written: list[Markup | None] = []
+    boxes_taken = [_around(*dot) for dot in dots]
+    labels: list[Markup | None] = []
     for name, (at_x, at_y) in zip(names, dots):
         words = fit(name, LONGEST_LABEL)
         boxes = [
             (left, base - FONT + 2, left + text_width(words), base + 3)
             for left, base in _choices(at_x, at_y, text_width(words))
         ]
-        free = [box for box in boxes if _inside(box, frame) and not any(_touch(box, other) for other in taken)]
-        taken += free[:1]
-        written.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
-    return written
+        free = [
+            box
+            for box in boxes
+            if (box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3])
+            and not any(
+                (box[0] < occupied[2] and occupied[0] < box[2] and (box[1] < occupied[3]) and (occupied[1] < box[3]))
+                for occupied in boxes_taken
+            )
+        ]
+        boxes_taken += free[:1]
+        labels.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
+    return labels
 
 
 def _choices(x: float, y: float, wide: float) -> Iterable[tuple[float, float]]:
@@ -433,14 +424,6 @@ def _around(x: float, y: float) -> Box:
     return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
 
 
-def _inside(box: Box, frame: Box) -> bool:
-    return box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3]
-
-
-def _touch(one: Box, other: Box) -> bool:
-    return one[0] < other[2] and other[0] < one[2] and one[1] < other[3] and other[1] < one[3]
-
-
 def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
     if mark is None or not x.low <= mark[1] <= x.high:
         return None
@@ -453,12 +436,3 @@ def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup
         return None
     at = y(mark[1])
     return group(line(frame[0], at, frame[2] - 10, at, "null-line dashed"), tip=mark[0])
-
-
-def _scatter_words(rows: Sequence[ScatterMark], decimals: int) -> str:
-    told = [
-        f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
-        for row in rows[:MOST_READ]
-    ]
-    rest = [f"and {len(rows) - MOST_READ} more"] if len(rows) > MOST_READ else []
-    return "; ".join([*told, *rest]) + "."

@@ -1,4 +1,4 @@
-"""What was observed, over what random raters would give."""
+"""Bars: observed distributions over their null, shares by bucket, and plain lists."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Bins:
     counts: np.ndarray
     observed: np.ndarray
     null: np.ndarray
-    given: tuple[object, ...]
+    raw_counts: tuple[object, ...]
     """The one count behind each bin as the caller gave it; None for a bin of several."""
 
 
@@ -100,10 +100,16 @@ def histogram_over_null(
     from the histograms unless given; None leaves a mark out. `references` are medians of other data, named lines.
     """
     values, counts, null = _check_histogram(support, observed_counts, null_probabilities)
-    shown = _inside(values, counts, x_range)
-    given = [count for count, inside in zip(observed_counts, shown) if inside]
-    bins = _binned(values[shown], counts[shown], null[shown], given, most=int((width - 50) / LEAST_BAR))
-    other = "null" if "null" in names[1] else names[1]
+    inside_range = _inside(values, counts, x_range)
+    counts_inside = [count for count, inside in zip(observed_counts, inside_range) if inside]
+    bins = _binned(
+        values[inside_range],
+        counts[inside_range],
+        null[inside_range],
+        counts_inside,
+        most=int((width - 50) / LEAST_BAR),
+    )
+    outline_name = "null" if "null" in names[1] else names[1]
     shown_keys = [LegendKey(tone, names[0]), LegendKey("null-line", names[1], "line")] if keys else []
     top_block, used = legend(shown_keys, 0, 0, width)
     top, bottom = used + 22, height - (2 * LINE + 8 if x_label else LINE + 6)
@@ -116,23 +122,23 @@ def histogram_over_null(
         width,
         height,
         title,
-        _histogram_words(counts, medians, unit, (names[0], other), decimals),
+        _histogram_words(counts, medians, unit, (names[0], outline_name), decimals),
         top_block,
         y_grid(y, left, width - 6, room=TICK_ROOM, percent=True),
         _stepped_null(bins, x, y, "null-area"),
-        *_observed_bars(bins, x, y, unit, tone, other),
+        *_observed_bars(bins, x, y, unit, tone, outline_name),
         _stepped_null(bins, x, y, "halo", "null-line stroke"),
         x_axis(x, bottom, width, room=52, label=x_label),
         _reference_marks(references, x, top, bottom, decimals),
-        _median_marks(medians, x, top, bottom, tone, other, decimals),
+        _median_marks(medians, x, top, bottom, tone, outline_name, decimals),
     )
 
 
 def _pmax_data(levels: Sequence[str], observed: Sequence[float], null: Sequence[float], **_: object) -> Rows:
     total = float(sum(observed))
     return [
-        {"level": level, "observed": seen, "share": float(seen) / total, "null": expected}
-        for level, seen, expected in zip(levels, observed, null)
+        {"level": level, "observed": count, "share": float(count) / total, "null": expected}
+        for level, count, expected in zip(levels, observed, null)
     ]
 
 
@@ -228,7 +234,7 @@ def _inside(values: np.ndarray, counts: np.ndarray, x_range: tuple[float, float]
     return inside
 
 
-def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, given: Sequence[object], most: int) -> Bins:
+def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, raw_counts: Sequence[object], most: int) -> Bins:
     """Support points as they are where each has room for a bar, else in `most` equal bins."""
     step = float(np.diff(values).min()) if len(values) > 1 else 1.0
     slots = round((values[-1] - values[0]) / step) + 1
@@ -236,26 +242,28 @@ def _binned(values: np.ndarray, counts: np.ndarray, null: np.ndarray, given: Seq
     width = step * merge
     index = np.floor((values - values[0]) / width + 1e-9).astype(int)
     size = index[-1] + 1
-    held, expected = np.bincount(index, counts, size), np.bincount(index, null, size)
+    bin_counts, expected = np.bincount(index, counts, size), np.bincount(index, null, size)
     centers = values[0] + width * np.arange(size) + (merge - 1) * step / 2
     alone = np.bincount(index, minlength=size) == 1
     places = {int(k): i for i, k in enumerate(index)}
-    single = tuple(given[places[k]] if alone[k] else None for k in range(size))
-    return Bins(centers, width, held, held / held.sum(), expected, single)
+    single = tuple(raw_counts[places[k]] if alone[k] else None for k in range(size))
+    return Bins(centers, width, bin_counts, bin_counts / bin_counts.sum(), expected, single)
 
 
-def _observed_bars(bins: Bins, x: LinearScale, y: LinearScale, unit: str, tone: str, other: str) -> list[Markup]:
+def _observed_bars(bins: Bins, x: LinearScale, y: LinearScale, unit: str, tone: str, outline_name: str) -> list[Markup]:
     bar = (x(bins.width) - x(0)) * 0.78
     bars = []
-    for center, count, share, null, given in zip(bins.centers, bins.counts, bins.observed, bins.null, bins.given):
+    for center, count, share, null, raw_count in zip(
+        bins.centers, bins.counts, bins.observed, bins.null, bins.raw_counts
+    ):
         tip = (
             f"{numbers.fixed(center)}: {_count_words(count)} {unit} ({numbers.percent(share, 1)}); "
-            f"{other} {numbers.percent(null, 1)}"
+            f"{outline_name} {numbers.percent(null, 1)}"
         )
         column = rect(x(center) - bar / 2, y.stop, bar, y.start - y.stop, "hit")
         height = y(0) - y(share)
         filled = rect(x(center) - bar / 2, y(share), bar, height, tone)
-        bars.append(group(column, filled, tip=tip, class_="mark", **number_marks(given)))
+        bars.append(group(column, filled, tip=tip, class_="mark", **number_marks(raw_count)))
     return bars
 
 
@@ -280,22 +288,22 @@ def _median_marks(
     top: float,
     bottom: float,
     tone: str,
-    other: str,
+    outline_name: str,
     decimals: int,
 ) -> Markup:
     """The observed median as a line with its number, the null's as a dashed line."""
-    seen, null = medians
+    observed, null = medians
     dashed = None if null is None else line(x(null), top, x(null), bottom, "null-line dashed", **number_marks(null))
-    if seen is None:
+    if observed is None:
         return group(dashed)
-    words = f"median {numbers.fixed(seen, decimals)}"
+    words = f"median {numbers.fixed(observed, decimals)}"
     half = text_width(words) / 2
-    at = min(max(x(seen), x.start + half), x.stop - half)
+    at = min(max(x(observed), x.start + half), x.stop - half)
     return group(
         dashed,
-        line(x(seen), top - 2, x(seen), bottom, f"{tone} marker"),
-        text(at, top - 8, words, "value", anchor="middle", **number_marks(seen)),
-        tip=f"{words}; {other} median {numbers.fixed(null, decimals)}",
+        line(x(observed), top - 2, x(observed), bottom, f"{tone} marker"),
+        text(at, top - 8, words, "value", anchor="middle", **number_marks(observed)),
+        tip=f"{words}; {outline_name} median {numbers.fixed(null, decimals)}",
     )
 
 
@@ -303,20 +311,20 @@ def _reference_marks(
     references: Sequence[tuple[str, float]], x: LinearScale, top: float, bottom: float, decimals: int
 ) -> Markup:
     """Medians of other data as dashed lines, each with its name beside it, one below the other."""
-    drawn = []
+    lines = []
     low, high = sorted((x.start, x.stop))
-    for row, (name, median) in enumerate(sorted(references, key=lambda one: one[1])):
+    for row, (name, median) in enumerate(sorted(references, key=lambda reference: reference[1])):
         at, y = x(median), top + 10 + row * LINE
         if low <= at <= high:
             side = "end" if at + text_width(name) + 4 > high else "start"
-            drawn.append(
+            lines.append(
                 group(
                     line(at, top, at, bottom, "reference dashed", **number_marks(median)),
                     text(at + (3 if side == "start" else -3), y, name, "reference-label", anchor=side),
                     tip=f"{name}: median {numbers.fixed(median, decimals)}",
                 )
             )
-    return group(*drawn)
+    return group(*lines)
 
 
 def _count_words(count: float) -> str:
@@ -327,13 +335,14 @@ def _count_words(count: float) -> str:
 def _histogram_words(
     counts: np.ndarray, medians: tuple[float | None, float | None], unit: str, names: tuple[str, str], decimals: int
 ) -> str:
-    told = [f"{name} median {numbers.fixed(m, decimals)}" for name, m in zip(names, medians) if m is not None]
-    return "; ".join([f"{_count_words(counts.sum())} {unit}", *([", ".join(told)] if told else [])]) + "."
+    medians_words = [f"{name} median {numbers.fixed(m, decimals)}" for name, m in zip(names, medians) if m is not None]
+    return (
+        "; ".join([f"{_count_words(counts.sum())} {unit}", *([", ".join(medians_words)] if medians_words else [])])
+        + "."
+    )
 
 
-# --------------------------------------------------------------------------------------------------
-# Lying bars: stacked shares by bucket, and plain lists.
-# --------------------------------------------------------------------------------------------------
+# -- shares by bucket and plain lists -------------------------------------------------------------------------------
 
 COMPACT = 520
 PALEST = 0.2
@@ -368,23 +377,23 @@ def bucket_bar(
 
     Serves the splits of a panel (5–0, 4–1, 3–2) and the answers of raters (No, Minor, Major) alike.
     """
-    shown = [*rows, *([(null_label, null)] if null is not None else [])]
-    _check_rows(shown, len(bucket_labels))
+    all_rows = [*rows, *([(null_label, null)] if null is not None else [])]
+    _check_rows(all_rows, len(bucket_labels))
     keys = [LegendKey("bucket", name, shade=_shade(i, len(bucket_labels))) for i, name in enumerate(bucket_labels)]
     top_block, used = legend(keys, 0, 0, width)
     compact = width < COMPACT
-    labels = 0.0 if compact else min(max(text_width(label) for label, _ in shown) + 18, width * 0.3)
+    labels = 0.0 if compact else min(max(text_width(label) for label, _ in all_rows) + 18, width * 0.3)
     pitch, x = (48 if compact else 30), LinearScale(0, 1, labels, width)
     bars = []
-    for i, (label, parts) in enumerate(shown):
+    for i, (label, parts) in enumerate(all_rows):
         top = used + 8 + pitch * i + (10 if null is not None and i == len(rows) else 0)
         words_y = top + 13 if compact else top + 18
         whole = float(sum(parts))
         shares = [float(p) / whole for p in parts]
         bars.append(text(0, words_y, label, "label", room=width if compact else labels - 14))
         bars.append(_stack(label, parts, shares, bucket_labels, x, top + (18 if compact else 2)))
-    height = used + 8 + pitch * len(shown) + (12 if null is not None else 2)
-    return canvas(width, height, title, _bucket_words(shown, bucket_labels), top_block, *bars)
+    height = used + 8 + pitch * len(all_rows) + (12 if null is not None else 2)
+    return canvas(width, height, title, _bucket_words(all_rows, bucket_labels), top_block, *bars)
 
 
 def _bar_data(rows: Sequence[tuple[str, float]], **_: object) -> Rows:
@@ -403,13 +412,13 @@ def bar_list(
     if not rows:
         raise BadValue("at least one row is needed to draw bars", found="none")
     ordered = sorted(rows, key=lambda row: -row[1])
-    told = [numbers.percent(v, 1) if percent else numbers.fixed(v, 3) for _, v in ordered]
+    value_words = [numbers.percent(v, 1) if percent else numbers.fixed(v, 3) for _, v in ordered]
     labels = min(max(text_width(label) for label, _ in rows) + 16, width * (0.42 if width < COMPACT else 0.3))
-    room = max(map(text_width, told)) + 10
+    room = max(map(text_width, value_words)) + 10
     low, high = min(0.0, *(v for _, v in rows)), max(0.0, *(v for _, v in rows))
     x = LinearScale(low, high if high > low else low + 1, labels + (room if low < 0 else 0), width - room)
     bars = []
-    for i, ((label, value), words) in enumerate(zip(ordered, told)):
+    for i, ((label, value), words) in enumerate(zip(ordered, value_words)):
         y = 4 + 27 * i
         start, end = sorted((x(0), x(value)))
         at, anchor = (end + 7, "start") if value >= 0 else (start - 7, "end")
@@ -423,14 +432,14 @@ def bar_list(
                 **number_marks(value),
             )
         )
-    words = "; ".join(f"{label}: {t}" for (label, _), t in zip(ordered, told)) + "."
+    words = "; ".join(f"{label}: {t}" for (label, _), t in zip(ordered, value_words)) + "."
     return canvas(width, 8 + 27 * len(rows), title, words, *bars)
 
 
 def _stack(
-    label: str, given: Sequence[float], shares: Sequence[float], names: Sequence[str], x: LinearScale, top: float
+    label: str, raw_parts: Sequence[float], shares: Sequence[float], names: Sequence[str], x: LinearScale, top: float
 ) -> Markup:
-    """`given` are the row's own numbers (counts or shares), `shares` what is drawn of them."""
+    """`raw_parts` are the row's own numbers (counts or shares), `shares` what is drawn of them."""
     parts, start = [], 0.0
     for i, (share, name) in enumerate(zip(shares, names)):
         left, size = x(start), x(start + share) - x(start)
@@ -439,7 +448,7 @@ def _stack(
         box = rect(left, top, size - 1.5, 23, "bucket", fill_opacity=_shade(i, len(names)))
         fits = text_width(words) + 10 <= size
         inside = text(left + 8, top + 16, words, "on-bucket") if fits else None
-        parts.append(group(box, inside, tip=tip, class_="mark", **number_marks(given[i])))
+        parts.append(group(box, inside, tip=tip, class_="mark", **number_marks(raw_parts[i])))
         start += share
     return group(*parts)
 
@@ -458,8 +467,8 @@ def _check_rows(rows: Sequence[tuple[str, Sequence[float]]], buckets: int) -> No
 
 
 def _bucket_words(rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> str:
-    told = []
+    lines = []
     for label, parts in rows[:30]:
         shares = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(names, parts))
-        told.append(f"{label}: {shares}")
-    return "; ".join(told) + "."
+        lines.append(f"{label}: {shares}")
+    return "; ".join(lines) + "."

@@ -1,4 +1,4 @@
-"""Estimates with their intervals, one row each, against a null line and named references."""
+"""Estimates with intervals, one row each: dots with reference lines, and caterpillars with tiers."""
 
 from __future__ import annotations
 
@@ -25,6 +25,7 @@ from salon.report.svg import (
     lanes,
     legend,
     line,
+    read_aloud,
     rect,
     redrawable,
     text,
@@ -120,11 +121,12 @@ def dot_intervals(
     top = used + 4 + lines_height
     bottom = top + layout.row * len(rows) + 4
     height = bottom + (2 * LINE + 10 if x_label else LINE + 8)
+    tips = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in ordered]
     return canvas(
         width,
         height,
         title,
-        _dot_words(ordered, decimals, upright),
+        read_aloud(tips, after=[words for words, _, _ in upright]),
         top_block,
         x_grid(x, top, bottom),
         lines,
@@ -150,20 +152,20 @@ def _dot_row(
     label, value, low, high, _ = row
     y = top + layout.row * (index + (0.72 if layout.compact else 0.5))
     words_y = y - 14 if layout.compact else y + 4
-    shown = numbers.estimate(value, low, high, decimals)
+    value_text = numbers.estimate(value, low, high, decimals)
     whisker = None
     if low is not None and high is not None:
         ends = [line(x(end), y, x(value), y, f"{tone} whisker", **number_marks(end)) for end in (low, high)]
         whisker = group(*ends)
     own = None if null is None else line(x(null), y - 9, x(null), y + 9, "null-line stroke", **number_marks(null))
-    tip = f"{label}: {shown}" + ("" if null is None else f"; null {numbers.fixed(null)}")
+    tip = f"{label}: {value_text}" + ("" if null is None else f"; null {numbers.fixed(null)}")
     return group(
         rect(0, top + layout.row * index, layout.width, layout.row, "hit"),
         own,
         whisker,
         element("circle", cx=x(value), cy=y, r=5, class_=f"{tone} dot", **number_marks(value)),
         text(0, words_y, label, "label haloed", room=layout.label_room),
-        text(layout.width, words_y, shown, "value haloed", anchor="end"),
+        text(layout.width, words_y, value_text, "value haloed", anchor="end"),
         tip=tip,
         class_="mark row",
     )
@@ -203,20 +205,10 @@ def _tone(groups: Sequence[str], name: str, tones: Sequence[str]) -> str:
     return tones[groups.index(name) % len(tones)]
 
 
-def _dot_words(rows: Sequence[DotRow], decimals: int, upright: Sequence[tuple[str, float, str]]) -> str:
-    told = [f"{row[0]}: {numbers.estimate(*row[1:4], decimals)}" for row in rows[:30]]
-    rest = [f"and {len(rows) - 30} more"] if len(rows) > 30 else []
-    return "; ".join([*told, *rest, *(m[0] for m in upright)]) + "."
+# -- caterpillars ---------------------------------------------------------------------------------------------------
 
-
-# --------------------------------------------------------------------------------------------------
-# Scores from best to worst, each with its interval: a caterpillar, with tiers as bands.
-# --------------------------------------------------------------------------------------------------
-
-"""Below this width a label stands above its row instead of beside it."""
 GAP = 24
 """Pixels of the line that stands for rows left out."""
-MOST_READ = 30
 
 
 @dataclass(frozen=True)
@@ -286,11 +278,12 @@ def caterpillar(
     top = used + (LINE if layout.gutter else 4)
     tops, bottom = _tops(len(rows), top, layout.row, left_out)
     height = bottom + 4 + (2 * LINE + 10 if x_label else LINE + 8)
+    tips = [f"{row.label}: {numbers.estimate(row.value, row.low, row.high, decimals)}" for row in rows]
     return canvas(
         width,
         height,
         title,
-        _score_words(rows, decimals),
+        read_aloud(tips),
         top_block,
         text(0, top - 5, "tier", "tick") if layout.gutter else None,
         *_bands(rows, tops, layout),
@@ -342,7 +335,7 @@ def _break(left_out: tuple[int, str], tops: Sequence[float], layout: Caterpillar
 def _score_row(row: ScoreMark, top: float, x: LinearScale, layout: CaterpillarLayout, decimals: int) -> Markup:
     y = layout.middle(top)
     words_y = y - 10 if layout.compact else y + 4
-    shown = numbers.estimate(row.value, row.low, row.high, decimals)
+    value_text = numbers.estimate(row.value, row.low, row.high, decimals)
     tone = "cohort-2" if row.special else "cohort-1"
     whisker = None
     if row.low is not None and row.high is not None:
@@ -355,8 +348,8 @@ def _score_row(row: ScoreMark, top: float, x: LinearScale, layout: CaterpillarLa
         *(whisker or ()),
         _dot(row, _inside(row.value, x), y, f"{tone} dot"),
         text(layout.gutter, words_y, row.label, "label", room=layout.labels),
-        text(layout.width - 2, words_y, shown, "value", anchor="end"),
-        tip=f"{row.label}: {shown}" + (f"; {row.note}" if row.note else ""),
+        text(layout.width - 2, words_y, value_text, "value", anchor="end"),
+        tip=f"{row.label}: {value_text}" + (f"; {row.note}" if row.note else ""),
         class_="mark row",
     )
 
@@ -369,9 +362,3 @@ def _dot(row: ScoreMark, x: float, y: float, class_: str) -> Markup:
 
 def _inside(at: float, x: LinearScale) -> float:
     return x(min(max(at, x.low), x.high))
-
-
-def _score_words(rows: Sequence[ScoreMark], decimals: int) -> str:
-    told = [f"{row.label}: {numbers.estimate(row.value, row.low, row.high, decimals)}" for row in rows[:MOST_READ]]
-    rest = [f"and {len(rows) - MOST_READ} more"] if len(rows) > MOST_READ else []
-    return "; ".join([*told, *rest]) + "."

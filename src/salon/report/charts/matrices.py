@@ -1,4 +1,4 @@
-"""A matrix as coloured cells: agreement of raters with raters, or any table with a centre."""
+"""Heat maps of a matrix, and radars of several quantities."""
 
 from __future__ import annotations
 
@@ -80,13 +80,19 @@ def heat_map(
     None is a blank cell (the diagonal of rater by rater). The number and its `n` are printed where they fit
     and are always in the tooltip, with the standard `error` and what `notes` adds.
     """
-    _check_shape(matrix, row_labels, col_labels)
-    known = [float(v) for row in matrix for v in row if v is not None]
-    if any(not math.isfinite(v) for v in known):
+    shape = len(matrix), {len(row) for row in matrix}
+    if not row_labels or not col_labels or shape != (len(row_labels), {len(col_labels)}):
+        raise BadValue(
+            f"a matrix of {len(row_labels)} by {len(col_labels)} values is needed", found=f"{shape[0]} by {shape[1]}"
+        )
+    numbers_given = [float(v) for row in matrix for v in row if v is not None]
+    if any(not math.isfinite(v) for v in numbers_given):
         raise BadValue("finite values are needed in a heat map", remedy="pass None for an empty cell")
-    reach = limit or max((abs(v - center) for v in known), default=0.0) or 1.0
+    reach = limit or max((abs(v - center) for v in numbers_given), default=0.0) or 1.0
     grid = _heat_grid(row_labels, col_labels, width)
-    cells = [_ground(grid, matrix)]
+    boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
+    outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
+    cells = [element("path", d=outline, class_="cell")]  # one outline under all colours: a page may have thousands
     for i, row in enumerate(matrix):
         for j, value in enumerate(row):
             count = None if n is None else n[i][j]
@@ -114,13 +120,6 @@ def _heat_grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Hea
     top = min(widest, max(110, 0.25 * width)) + 12 if turned else 22
     tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
     return HeatGrid(cell, tall, left, top, turned)
-
-
-def _ground(grid: HeatGrid, matrix: HeatMatrix) -> Markup:
-    """What lies under the colours of all cells: one outline, because a page may have thousands."""
-    boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
-    outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
-    return element("path", d=outline, class_="cell")
 
 
 def _cell(
@@ -202,20 +201,12 @@ def _heat_words(matrix: HeatMatrix, rows: Sequence[str], columns: Sequence[str],
     cells = [(float(v), rows[i], columns[j]) for i, r in enumerate(matrix) for j, v in enumerate(r) if v is not None]
     if not cells:
         return f"{len(rows)} by {len(columns)} cells, all empty."
-    told = [f"{word} {numbers.fixed(v, decimals)} ({r}, {c})" for word, (v, r, c) in
+    extremes = [f"{word} {numbers.fixed(v, decimals)} ({r}, {c})" for word, (v, r, c) in
             (("lowest", min(cells)), ("highest", max(cells)))]  # fmt: skip
-    return f"{len(rows)} by {len(columns)} cells of {name}; {told[0]}, {told[1]}."
+    return f"{len(rows)} by {len(columns)} cells of {name}; {extremes[0]}, {extremes[1]}."
 
 
-def _check_shape(matrix: HeatMatrix, rows: Sequence[str], columns: Sequence[str]) -> None:
-    shape = len(matrix), {len(row) for row in matrix}
-    if not rows or not columns or shape != (len(rows), {len(columns)}):
-        raise BadValue(f"a matrix of {len(rows)} by {len(columns)} values is needed", found=f"{shape[0]} by {shape[1]}")
-
-
-# --------------------------------------------------------------------------------------------------
-# A radar: several quantities of each contestant around one center.
-# --------------------------------------------------------------------------------------------------
+# -- radars ---------------------------------------------------------------------------------------------------------
 
 RINGS = (0.25, 0.5, 0.75, 1.0)
 MOST_CONTESTANTS = 6
@@ -245,7 +236,7 @@ def radar(axes: Sequence[str], contestants: Sequence[Spokes], *, title: str = "R
     A contestant without a value on an axis has a gap there, not a zero.
     """
     _check_radar(axes, contestants)
-    keys = [LegendKey(f"series-{at + 1}", one.label, "line") for at, one in enumerate(contestants)]
+    keys = [LegendKey(f"series-{at + 1}", contestant.label, "line") for at, contestant in enumerate(contestants)]
     head, used = legend(keys, 0, 0, width)
     radius = max(60.0, min(*(_room(axis, at, len(axes), width) for at, axis in enumerate(axes)), 170.0))
     x, y = width / 2, used + 44 + radius
@@ -259,7 +250,7 @@ def radar(axes: Sequence[str], contestants: Sequence[Spokes], *, title: str = "R
         *(line(x, y, *_point(at, len(axes), x, y, radius), "grid") for at in range(len(axes))),
         *(text(x + 4, y - radius * ring - 3, numbers.fixed(ring, 2), "tick") for ring in RINGS),
         *(_name(axis, at, len(axes), x, y, radius, width) for at, axis in enumerate(axes)),
-        *(_contestant_shape(one, at, axes, x, y, radius) for at, one in enumerate(contestants)),
+        *(_contestant_shape(contestant, at, axes, x, y, radius) for at, contestant in enumerate(contestants)),
     )
 
 
@@ -289,11 +280,11 @@ def _name(axis: str, at: int, count: int, x: float, y: float, radius: float, wid
     return text(a, b + 4, axis, "label", anchor=side, room=width - a if a > x else a)
 
 
-def _contestant_shape(one: Spokes, index: int, axes: Sequence[str], x: float, y: float, radius: float) -> Markup:
+def _contestant_shape(contestant: Spokes, index: int, axes: Sequence[str], x: float, y: float, radius: float) -> Markup:
     style = f"series-{index + 1}"
     placed = [
         None if value is None else (_point(at, len(axes), x, y, radius * min(max(value, 0.0), 1.0)), value)
-        for at, value in enumerate(one.values)
+        for at, value in enumerate(contestant.values)
     ]
     pieces = []
     for at in range(len(axes)):
@@ -301,10 +292,10 @@ def _contestant_shape(one: Spokes, index: int, axes: Sequence[str], x: float, y:
         if here is not None and there is not None:
             pieces.append(f"M{here[0][0]:.2f} {here[0][1]:.2f}L{there[0][0]:.2f} {there[0][1]:.2f}")
     dots = [
-        element("circle", element("title", f"{one.label}, {axis}: {numbers.fixed(known[1], 3)}"), cx=known[0][0],
-                cy=known[0][1], r=3, class_=f"{style} dot", **number_marks(known[1]))
-        for axis, known in zip(axes, placed)
-        if known is not None
+        element("circle", element("title", f"{contestant.label}, {axis}: {numbers.fixed(point[1], 3)}"), cx=point[0][0],
+                cy=point[0][1], r=3, class_=f"{style} dot", **number_marks(point[1]))
+        for axis, point in zip(axes, placed)
+        if point is not None
     ]  # fmt: skip
     curve = element("path", d="".join(pieces), class_=f"{style} curve", fill="none") if pieces else None
     return group(curve, *dots)
@@ -315,14 +306,14 @@ def _check_radar(axes: Sequence[str], contestants: Sequence[Spokes]) -> None:
         raise BadValue("at least three axes are needed", found=len(axes))
     if not 1 <= len(contestants) <= MOST_CONTESTANTS:
         raise BadValue(f"one to {MOST_CONTESTANTS} contestants are needed", found=len(contestants))
-    for one in contestants:
-        if len(one.values) != len(axes):
-            raise BadValue("a value for each axis is needed", found=len(one.values), where=one.label)
+    for contestant in contestants:
+        if len(contestant.values) != len(axes):
+            raise BadValue("a value for each axis is needed", found=len(contestant.values), where=contestant.label)
 
 
 def _radar_words(axes: Sequence[str], contestants: Sequence[Spokes]) -> str:
-    told = []
-    for one in contestants:
-        known = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, one.values) if v is not None]
-        told.append(f"{one.label}: {', '.join(known) or 'nothing'}")
-    return "; ".join(told) + "."
+    lines = []
+    for contestant in contestants:
+        parts = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, contestant.values) if v is not None]
+        lines.append(f"{contestant.label}: {', '.join(parts) or 'nothing'}")
+    return "; ".join(lines) + "."

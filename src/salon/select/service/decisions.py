@@ -16,7 +16,7 @@ from __future__ import annotations
 import hashlib
 import json
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, Literal
@@ -24,8 +24,8 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field
 
 from salon.errors import BadValue, ConflictingJudgment, UnknownReference
-from salon.store.append_log import AppendLog, log_files, log_lines
-from salon.study.nouns import Noun
+from salon.store import AppendLog, log_files, log_lines
+from salon.study import Noun
 
 LOG_NAME = "decisions"
 KeepPrompt = Literal["text", "hash", "none"]
@@ -56,7 +56,7 @@ class Decision(Noun):
     """Name and version of the scorer."""
     pictures: tuple[str, ...] = ()
     """SHA-256 of each picture's bytes."""
-    prompt: str | None = None
+    prompt: str | None = Field(default=None, description="Id of the prompt.")
     prompt_sha256: str | None = None
     values: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
     sigmas: dict[str, tuple[float | None, ...]] = Field(default_factory=dict)
@@ -64,7 +64,7 @@ class Decision(Noun):
     chosen: int | None = Field(None, ge=0)
     """Place of the picture that was chosen; None where none was, or nothing was to be chosen."""
     ties: tuple[int, ...] = ()
-    why: str = ""
+    why: str = Field(default="", description="The ground, in a sentence.")
     facts: dict[str, str | int | float | bool | None] = Field(default_factory=dict)
     """What else an endpoint wants to be remembered: thresholds, versions."""
 
@@ -96,7 +96,7 @@ class DecisionLog:
     def __init__(self, settings: DecisionSettings) -> None:
         self.settings = settings
         self._log = AppendLog(settings.folder, LOG_NAME, rotate_bytes=settings.rotate_bytes, sync=settings.sync)
-        self._said = {_question(one): str(one.id) for one in feedback_lines(settings.folder)}
+        self._said = {_question(line): str(line.id) for line in feedback_lines(settings.folder)}
         self._turn = threading.Lock()
 
     @property
@@ -106,8 +106,16 @@ class DecisionLog:
 
     def record(self, decision: Decision) -> str:
         """Keep a decision; its id, when it is on the disk."""
-        kept = decision.model_copy(update={"id": None, "at": _now(), **_kept_prompt_fields(decision, self.settings)})
-        return self._log.append({"kind": "decision", **_compact(kept.record())})
+        text = decision.prompt
+        digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
+        keep = self.settings.keep_prompt
+        prompt_fields = {
+            "prompt": text if keep == "text" else None,
+            "prompt_sha256": None if keep == "none" else digest,
+        }
+        stored = decision.model_copy(update={"id": None, "at": _now(), **prompt_fields})
+        fields = {name: value for name, value in stored.record().items() if value not in ("", [], {})}
+        return self._log.append({"kind": "decision", **fields})
 
     def find(self, id: str, owner: str) -> Decision:
         """The decision of this id, for whoever asked for it; to all others it does not exist."""
@@ -118,18 +126,29 @@ class DecisionLog:
             )
         return Decision.parse(line)
 
-    def feedback(self, said: Feedback, *, owner: str) -> tuple[Feedback, bool]:
+    def feedback(self, choice: Feedback, *, owner: str) -> tuple[Feedback, bool]:
         """Keep a later choice; what is kept, and whether it is new. The same answer twice is one answer.
 
         Another answer of the same rater to the same question is ConflictingJudgment: what was said stays said.
         """
-        _check_names(said)
-        decision = self.find(said.decision, owner)
-        whole = said.model_copy(update={"id": None, "at": _now(), "chosen": chosen_picture(decision, said.chosen)})
+        # a name that no study takes would keep all other lines from becoming a study
+        for name, value in (("rater", choice.rater), ("criterion", choice.criterion)):
+            if not value.strip() or not value.isprintable():
+                raise BadValue(
+                    "a name that can be seen is needed", found="blanks, or characters nobody sees", where=name
+                )
+        decision = self.find(choice.decision, owner)
+        whole = choice.model_copy(update={"id": None, "at": _now(), "chosen": chosen_picture(decision, choice.chosen)})
         with self._turn:
-            known = self._said.get(_question(whole))
-            if known is not None:
-                return _check_same_choice(self._kept(known), whole), False
+            earlier_id = self._said.get(_question(whole))
+            if earlier_id is not None:
+                earlier = self._kept(earlier_id)
+                if earlier.chosen != whole.chosen:
+                    raise ConflictingJudgment(
+                        "one answer of a rater to a question is needed", found="another one, kept before",
+                        remedy="what was said first stays; ask again as another decision",
+                    )  # fmt: skip
+                return earlier, False
             id = self._said[_question(whole)] = self._log.append({"kind": "feedback", **whole.record()})
         return whole.model_copy(update={"id": id}), True
 
@@ -148,13 +167,6 @@ class DecisionLog:
     def close(self) -> None:
         """Let another process write."""
         self._log.close()
-
-
-def _check_names(said: Feedback) -> None:
-    """BadValue for a name that no study takes: one such line would keep all others from becoming a study."""
-    for name, given in (("rater", said.rater), ("criterion", said.criterion)):
-        if not given.strip() or not given.isprintable():
-            raise BadValue("a name that can be seen is needed", found="blanks, or characters nobody sees", where=name)
 
 
 def chosen_picture(decision: Decision, chosen: str | int) -> str:
@@ -202,30 +214,10 @@ def _lines(folder: Path, kind: str) -> Iterator[dict[str, Any]]:
     return (line for line in lines if line.pop("kind", None) == kind)
 
 
-def _question(said: Feedback) -> bytes:
+def _question(choice: Feedback) -> bytes:
     """What was asked of whom, as 16 bytes: all of them are remembered for as long as the service runs."""
-    asked = json.dumps([said.decision, said.rater, said.criterion])
-    return hashlib.blake2b(asked.encode(), digest_size=16).digest()
-
-
-def _check_same_choice(known: Feedback, again: Feedback) -> Feedback:
-    if known.chosen != again.chosen:
-        raise ConflictingJudgment(
-            "one answer of a rater to a question is needed", found="another one, kept before",
-            remedy="what was said first stays; ask again as another decision",
-        )  # fmt: skip
-    return known
-
-
-def _kept_prompt_fields(decision: Decision, settings: DecisionSettings) -> dict[str, str | None]:
-    text = decision.prompt
-    digest = None if text is None else hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    keep = settings.keep_prompt
-    return {"prompt": text if keep == "text" else None, "prompt_sha256": None if keep == "none" else digest}
-
-
-def _compact(record: Mapping[str, Any]) -> dict[str, Any]:
-    return {name: value for name, value in record.items() if value not in ("", [], {})}
+    identity = json.dumps([choice.decision, choice.rater, choice.criterion])
+    return hashlib.blake2b(identity.encode(), digest_size=16).digest()
 
 
 def _now() -> str:

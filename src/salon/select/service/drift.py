@@ -1,4 +1,16 @@
-"""What a drift watch is told, and what it tells."""
+"""Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
+
+    monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
+    monitor.see(decision); monitor.said(decision, feedback)
+    monitor.report()
+
+Values must be independent draws. So of each decision one picture counts, the one whose hash comes first (which has
+nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of another
+model are not drift. Missing values are counted and left out.
+
+The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
+chance that an endless watch ever alarms without drift is at most the level.
+"""
 
 from __future__ import annotations
 
@@ -21,11 +33,9 @@ from salon.select.service.decisions import (
     decision_lines,
     feedback_lines,
 )
-from salon.stats.agreement import wilson
-from salon.stats.drift import LEAST_VALUES, AgreementLook, DriftLook, agreement_look, drift_look
-from salon.stats.result import Estimate
-from salon.store.atomic_files import write_json
-from salon.study.nouns import Noun, Signature
+from salon.stats import LEAST_VALUES, AgreementLook, DriftLook, Estimate, agreement_look, drift_look, wilson
+from salon.store import write_json
+from salon.study import Noun, Signature
 
 DRIFT_FORMAT: Final = "salon.drift/1"
 DRIFT_POLICY = (
@@ -61,17 +71,19 @@ class DriftReference(Noun):
 class CriterionDrift(Noun):
     """What is known of one criterion; the last window, and the first that alarmed."""
 
-    criterion: str
-    status: Literal["gathering a reference", "no whole window yet", "as the reference", "drift"]
+    criterion: str = Field(description="Id of the criterion.")
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "drift"] = Field(
+        description="Where the watch stands."
+    )
     reference: int = Field(description="Values of the reference.")
     waiting: int = Field(description="Values of the window that is not full yet.")
     missing: int = Field(description="Decisions without a value.")
-    looks: int
+    looks: int = Field(description="Whole windows so far.")
     first_alarm: int | None = Field(None, description="The first window that alarmed.")
     distance: float | None = Field(None, description="Kolmogorov-Smirnov distance of the last window.")
-    p: float | None = None
+    p: float | None = Field(default=None, description="Of the last window, exact.")
     level: float | None = Field(None, description="The share of the level that the last look had.")
-    psi: float | None = None
+    psi: float | None = Field(default=None, description="Population stability index of the last window.")
     psi_expected: float | None = Field(None, description="About what the index is without drift.")
     shift: float | None = Field(None, description="Of the mean, in standard deviations of the reference.")
 
@@ -79,47 +91,36 @@ class CriterionDrift(Noun):
 class AgreementDrift(Noun):
     """Later choices that fell on the picture the service had chosen."""
 
-    status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"]
+    status: Literal["gathering a reference", "no whole window yet", "as the reference", "falling"] = Field(
+        description="Where the watch stands."
+    )
     overall: Estimate | None = Field(None, description="Over all choices; None where there are none.")
-    reference: Estimate | None = None
+    reference: Estimate | None = Field(default=None, description="Of the first choices; null before there are enough.")
     last: Estimate | None = Field(None, description="The last whole window.")
     chance: float | None = Field(None, description="What a blind pick would agree, on average.")
-    looks: int = 0
-    first_alarm: int | None = None
-    p: float | None = None
-    level: float | None = None
+    looks: int = Field(default=0, description="Whole windows so far.")
+    first_alarm: int | None = Field(default=None, description="The first window that alarmed.")
+    p: float | None = Field(default=None, description="Of the last window, exact.")
+    level: float | None = Field(default=None, description="The share of the level that the last look had.")
 
 
 class DriftReport(Noun):
     """The state of a watch."""
 
-    model: str
+    model: str = Field(description="The model that is watched.")
     alarm: bool = Field(description="Whether any window of any criterion, or of agreement, ever alarmed.")
-    decisions: int
+    decisions: int = Field(description="Decisions that were read.")
     other_models: int = Field(description="Decisions of other models, left out.")
     unwatched: tuple[str, ...] = Field(
         (), description="Criteria that the reference does not know, or that came after the first look."
     )
-    criteria: tuple[CriterionDrift, ...]
-    agreement: AgreementDrift
-    policy: str = DRIFT_POLICY
-    signature: Signature
+    criteria: tuple[CriterionDrift, ...] = Field(description="One for each criterion.")
+    agreement: AgreementDrift = Field(description="Of later choices with what the service had chosen.")
+    policy: str = Field(default=DRIFT_POLICY, description="How it is looked at, and what the level means.")
+    signature: Signature = Field(description="What reproduces the report.")
 
 
-# --------------------------------------------------------------------------------------------------
-# Watch a scoring service: do its scores still look like those of the reference, and do people still agree with it?
-#
-#     monitor = DriftMonitor(settings, reference)         the first values are the reference where none is given
-#     monitor.see(decision); monitor.said(decision, feedback)
-#     monitor.report()
-#
-# What counts, so that values are independent draws: of each decision one picture, the one whose hash comes first (which
-# has nothing to do with its score), and each picture once in a window. Each model is watched on its own: scores of
-# another model are not drift. Values that are missing are counted and left out.
-#
-# The tests (`salon.stats.drift`) share the level between criteria and agreement (Bonferroni) and over all looks, so the
-# chance that an endless watch ever alarms without drift is at most the level.
-# --------------------------------------------------------------------------------------------------
+# -- the watch ---------------------------------------------------------------------------------------------------------
 
 
 class _CriterionWatch:
@@ -154,15 +155,15 @@ class _ModelWatch:
     def __init__(self, settings: DriftSettings, reference: DriftReference | None = None) -> None:
         self.settings, self.decisions = settings, 0
         self.unwatched: set[str] = set()
-        known = {} if reference is None else reference.values
-        self.criteria = {name: _CriterionWatch(values, True) for name, values in known.items()}
+        reference_values = {} if reference is None else reference.values
+        self.criteria = {name: _CriterionWatch(values, True) for name, values in reference_values.items()}
         self.agreement = _AgreementWatch(reference.agreed, reference.choices) if reference else _AgreementWatch(0, 0)
         self._fixed = reference is not None
 
     def see(self, decision: Decision) -> None:
         """One more decision."""
         self.decisions += 1
-        place = min(range(len(decision.pictures)), key=lambda one: decision.pictures[one])
+        place = min(range(len(decision.pictures)), key=lambda number: decision.pictures[number])
         for name, values in decision.values.items():
             self._see_value(name, decision.pictures[place], values[place] if place < len(values) else None)
 
@@ -263,7 +264,9 @@ class DriftMonitor:
         """The reference of this watch, to keep in a file; criteria that still gather are left out."""
         with self._turn:
             watch = self._watch(self.model)
-            values = {name: tuple(one.reference) for name, one in watch.criteria.items() if one.frozen}
+            values = {
+                name: tuple(criterion.reference) for name, criterion in watch.criteria.items() if criterion.frozen
+            }
             agreed = (watch.agreement.reference, watch.agreement.n_reference) if watch.agreement.frozen else (0, 0)
             return DriftReference(model=self.model, values=values, agreed=agreed[0], choices=agreed[1])
 
@@ -271,46 +274,46 @@ class DriftMonitor:
         """What is known now."""
         with self._turn:
             watch = self._watch(self.model)
-            criteria = tuple(_criterion(name, one) for name, one in watch.criteria.items())
+            criteria = tuple(_criterion(name, entry) for name, entry in watch.criteria.items())
             agreement = _agreement(watch.agreement)
             return DriftReport(
                 model=self.model,
-                alarm=any(one.status == "drift" for one in criteria) or agreement.status == "falling",
+                alarm=any(entry.status == "drift" for entry in criteria) or agreement.status == "falling",
                 decisions=watch.decisions, criteria=criteria, agreement=agreement,
-                other_models=sum(one.decisions for one in self._models.values()) - watch.decisions,
+                other_models=sum(entry.decisions for entry in self._models.values()) - watch.decisions,
                 unwatched=tuple(sorted(watch.unwatched)),
                 signature=Signature(method="drift-ks-spending", settings=self.settings.model_dump()),
             )  # fmt: skip
 
 
-def _criterion(name: str, one: _CriterionWatch) -> CriterionDrift:
+def _criterion(name: str, watch: _CriterionWatch) -> CriterionDrift:
     status = (
-        "gathering a reference" if not one.frozen else "drift" if one.first_alarm
-        else "as the reference" if one.looks else "no whole window yet"
+        "gathering a reference" if not watch.frozen else "drift" if watch.first_alarm
+        else "as the reference" if watch.looks else "no whole window yet"
     )  # fmt: skip
-    found = {} if one.last is None else {key: getattr(one.last, key) for key in _LOOK_FIELDS}
+    figures = {} if watch.last is None else {key: getattr(watch.last, key) for key in _LOOK_FIELDS}
     return CriterionDrift(
-        criterion=name, status=status, reference=len(one.reference), waiting=len(one.window), missing=one.missing,
-        looks=one.looks, first_alarm=one.first_alarm, **found,
+        criterion=name, status=status, reference=len(watch.reference), waiting=len(watch.window), missing=watch.missing,
+        looks=watch.looks, first_alarm=watch.first_alarm, **figures,
     )  # fmt: skip
 
 
 _LOOK_FIELDS = ("distance", "p", "level", "psi", "psi_expected", "shift")
 
 
-def _agreement(one: _AgreementWatch) -> AgreementDrift:
+def _agreement(watch: _AgreementWatch) -> AgreementDrift:
     status = (
-        "gathering a reference" if not one.frozen else "falling" if one.first_alarm
-        else "as the reference" if one.looks else "no whole window yet"
+        "gathering a reference" if not watch.frozen else "falling" if watch.first_alarm
+        else "as the reference" if watch.looks else "no whole window yet"
     )  # fmt: skip
-    last = one.last
+    last = watch.last
     return AgreementDrift(
         status=status,
-        overall=_share(one.agreed, one.n),
-        reference=_share(one.reference, one.n_reference) if one.frozen else None,
+        overall=_share(watch.agreed, watch.n),
+        reference=_share(watch.reference, watch.n_reference) if watch.frozen else None,
         last=None if last is None else _share(round(last.agreement * last.n), last.n),
-        chance=one.chance / one.n if one.n else None,
-        looks=one.looks, first_alarm=one.first_alarm, p=None if last is None else last.p,
+        chance=watch.chance / watch.n if watch.n else None,
+        looks=watch.looks, first_alarm=watch.first_alarm, p=None if last is None else last.p,
         level=None if last is None else last.level,
     )  # fmt: skip
 
@@ -326,15 +329,15 @@ def watch_log(log: Path, settings: DriftSettings, reference: DriftReference | No
     """The watch over a whole log, as a service that had seen every decision would have it."""
     check_log(log)
     monitor = DriftMonitor(settings, reference)
-    said: Mapping[str, list[Feedback]] = defaultdict(list)
-    for one in feedback_lines(log):
-        said[one.decision].append(one)
+    choices: Mapping[str, list[Feedback]] = defaultdict(list)
+    for choice in feedback_lines(log):
+        choices[choice.decision].append(choice)
     later: list[tuple[str, Decision, Feedback]] = []
     for decision in decision_lines(log):
         monitor.see(decision)
-        later += [(one.id or "", decision, one) for one in said.get(decision.id or "", ())]
-    for _, decision, one in sorted(later, key=lambda row: row[0]):  # ids rise with time
-        monitor.said(decision, one)
+        later += [(choice.id or "", decision, choice) for choice in choices.get(decision.id or "", ())]
+    for _, decision, choice in sorted(later, key=lambda row: row[0]):  # ids rise with time
+        monitor.said(decision, choice)
     return monitor
 
 
@@ -374,9 +377,9 @@ class WatchedLog(DecisionLog):
         self.monitor.see(decision)
         return id
 
-    def feedback(self, said: Feedback, *, owner: str) -> tuple[Feedback, bool]:
+    def feedback(self, choice: Feedback, *, owner: str) -> tuple[Feedback, bool]:
         """Keep a later choice and watch it."""
-        kept, new = super().feedback(said, owner=owner)
+        stored, new = super().feedback(choice, owner=owner)
         if new:
-            self.monitor.said(self.find(said.decision, owner), kept)
-        return kept, new
+            self.monitor.said(self.find(choice.decision, owner), stored)
+        return stored, new

@@ -18,9 +18,7 @@ from pathlib import Path
 
 from salon.errors import BadFile, TooFew
 from salon.select.service.decisions import Decision, Feedback, check_log, decision_lines, feedback_lines
-from salon.store.atomic_files import put_file
-from salon.store.folder import IMAGES, save_study
-from salon.store.near_pictures import content_hash
+from salon.store import IMAGES, content_hash, put_file, save_study
 from salon.study import Cohort, Comparison, Criterion, Design, Item, Prompt, Rater, Study
 
 FEEDBACK_COHORT = "feedback"
@@ -55,28 +53,33 @@ def feedback_study(log: Path, *, name: str = "feedback", pictures: Path | None =
     A log holds no pictures. Files below `pictures` that it names by hash become the pictures of the items.
     """
     check_log(log)
-    said = list(feedback_lines(log))
-    asked = {one.decision for one in said}
-    decisions = {one.id or "": one for one in decision_lines(log) if one.id in asked}
-    known = [(one, decisions[one.decision]) for one in said if one.decision in decisions]
-    if not known:
+    choices = list(feedback_lines(log))
+    decision_ids = {entry.decision for entry in choices}
+    decisions = {entry.id or "": entry for entry in decision_lines(log) if entry.id in decision_ids}
+    pairs = [(entry, decisions[entry.decision]) for entry in choices if entry.decision in decisions]
+    if not pairs:
         raise TooFew(
-            "at least one later choice is needed", found=f"{len(said)} in the log, none with its decision",
+            "at least one later choice is needed", found=f"{len(choices)} in the log, none with its decision",
             where=str(log), remedy="send choices to POST /v1/feedback",
         )  # fmt: skip
-    comparisons = list(_comparisons(known))
-    decided = [(one, decision) for one, decision in known if decision.chosen is not None]
-    agreed = sum(decision.pictures[decision.chosen or 0] == one.chosen for one, decision in decided)
-    wanted = {sha for _, decision in known for sha in decision.pictures}
-    files = _files_by_hash(pictures, wanted) if pictures is not None else {}
-    items = {item.id: item for _, decision in known for item in _items(decision, files)}
+    comparisons = list(_comparisons(pairs))
+    decided = [(entry, decision) for entry, decision in pairs if decision.chosen is not None]
+    agreed = sum(decision.pictures[decision.chosen or 0] == entry.chosen for entry, decision in decided)
+    hashes = {sha for _, decision in pairs for sha in decision.pictures}
+    files: dict[str, Path] = {}
+    if pictures is not None:
+        if not pictures.is_dir():
+            raise BadFile("a folder of pictures is needed", found="none there", where=str(pictures))
+        paths = (path for path in sorted(pictures.rglob("*")) if path.is_file())
+        files = {sha: path for path in paths if (sha := content_hash(path)) in hashes}
+    items = {item.id: item for _, decision in pairs for item in _items(decision, files)}
     study = Study.build(
         name,
-        [Criterion(id=id) for id in dict.fromkeys(one.criterion for one, _ in known)],
+        [Criterion(id=id) for id in dict.fromkeys(entry.criterion for entry, _ in pairs)],
         tables={
-            "prompts": list({prompt.id: prompt for _, one in known for prompt in [_prompt(one)]}.values()),
+            "prompts": list({prompt.id: prompt for _, entry in pairs for prompt in [_prompt(entry)]}.values()),
             "items": list(items.values()),
-            "raters": [Rater(id=id, cohort=FEEDBACK_COHORT) for id in dict.fromkeys(one.rater for one, _ in known)],
+            "raters": [Rater(id=id, cohort=FEEDBACK_COHORT) for id in dict.fromkeys(entry.rater for entry, _ in pairs)],
             "comparisons": comparisons,
         },
         cohorts=(Cohort(id=FEEDBACK_COHORT, protocol="choose", note=FEEDBACK_NOTE),),
@@ -84,32 +87,32 @@ def feedback_study(log: Path, *, name: str = "feedback", pictures: Path | None =
         note=FEEDBACK_NOTE,
     )
     return FeedbackStudy(
-        study, len(known), len(comparisons), agreed, len(decided), len(said) - len(known), files, len(wanted)
+        study, len(pairs), len(comparisons), agreed, len(decided), len(choices) - len(pairs), files, len(hashes)
     )
 
 
-def save_feedback(made: FeedbackStudy, folder: Path, *, overwrite: bool = False) -> None:
+def save_feedback(feedback: FeedbackStudy, folder: Path, *, overwrite: bool = False) -> None:
     """Write the study with the pictures that were found."""
-    save_study(made.study, folder, overwrite=overwrite)
-    for sha, path in made.pictures.items():
+    save_study(feedback.study, folder, overwrite=overwrite)
+    for sha, path in feedback.pictures.items():
         put_file(folder / _place(sha, path), path.read_bytes())
 
 
-def _comparisons(known: Iterable[tuple[Feedback, Decision]]) -> Iterator[Comparison]:
+def _comparisons(pairs: Iterable[tuple[Feedback, Decision]]) -> Iterator[Comparison]:
     """Chosen over each other one; a pair that the same rater meets again is a repeat."""
     met: Counter[tuple[str, ...]] = Counter()
-    for said, decision in known:
-        chosen = _item_id(decision, str(said.chosen))
+    for choice, decision in pairs:
+        chosen = _item_id(decision, str(choice.chosen))
         for sha in dict.fromkeys(decision.pictures):
-            other = _item_id(decision, sha)
-            if other == chosen:
+            rejected = _item_id(decision, sha)
+            if rejected == chosen:
                 continue
-            asked = (said.criterion, said.rater, *sorted((chosen, other)))
+            question = (choice.criterion, choice.rater, *sorted((chosen, rejected)))
             yield Comparison(
-                criterion=said.criterion, rater=said.rater, a=chosen, b=other, outcome="a", repeat=met[asked],
-                rationale=said.reason, at=said.at,
+                criterion=choice.criterion, rater=choice.rater, a=chosen, b=rejected, outcome="a", repeat=met[question],
+                rationale=choice.reason, at=choice.at,
             )  # fmt: skip
-            met[asked] += 1
+            met[question] += 1
 
 
 def _items(decision: Decision, files: Mapping[str, Path]) -> Iterator[Item]:
@@ -128,14 +131,7 @@ def _item_id(decision: Decision, sha: str) -> str:
 
 def _prompt(decision: Decision) -> Prompt:
     if decision.prompt_sha256 is None and decision.prompt is None:
-        shown = hashlib.sha256("\n".join(sorted(set(decision.pictures))).encode()).hexdigest()
-        return Prompt(id=f"set-{shown[:12]}")
+        digest_of_set = hashlib.sha256("\n".join(sorted(set(decision.pictures))).encode()).hexdigest()
+        return Prompt(id=f"set-{digest_of_set[:12]}")
     digest = decision.prompt_sha256 or hashlib.sha256((decision.prompt or "").encode()).hexdigest()
     return Prompt(id=f"prompt-{digest[:12]}", text=decision.prompt)
-
-
-def _files_by_hash(folder: Path, wanted: set[str]) -> Mapping[str, Path]:
-    if not folder.is_dir():
-        raise BadFile("a folder of pictures is needed", found="none there", where=str(folder))
-    files = (path for path in sorted(folder.rglob("*")) if path.is_file())
-    return {sha: path for path in files if (sha := content_hash(path)) in wanted}

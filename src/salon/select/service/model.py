@@ -1,4 +1,10 @@
-"""What a scoring service may say instead of an answer.
+"""One scoring model: several scorers and trained models served as one, under a version that names what it computes.
+
+Two models with the same version give the same numbers: the version is made of the signatures of all criteria. Loading,
+warming up and scoring happen on one thread of the model's own, so that two models can live side by side. Each part
+takes decoded pictures with their prompts and gives a number, or the reason why there is none, for each of its criteria.
+
+What the service may say instead of an answer:
 
 SalonError
 ├── InputError
@@ -6,15 +12,14 @@ SalonError
 ├── UnknownVersion         no model of that version is loaded
 ├── LoadFailed             a model could not be loaded; what served before serves on
 ├── LoadRefused            a model that may not be loaded over HTTP
-├── Loading                another model is being loaded
+├── LoadInProgress         another model is being loaded
 ├── QueueFull              more pictures wait than may; says how long to wait
-└── TooLate                no answer within the time a request has
+└── DeadlineExceeded       no answer within the time a request has
 """
 
 from __future__ import annotations
 
 import hashlib
-import importlib
 import logging
 import math
 from collections import Counter, OrderedDict
@@ -30,14 +35,20 @@ from pydantic import Field
 from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, InputError, SalonError
-from salon.judge.model_scorers import scorer_names, split_model_name
-from salon.judge.scorers.registry import RELEASED, make_scorer
-from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
-from salon.models.cache import FileStamp, ResultCache, file_stamp, list_files, model_files
-from salon.models.cards import is_one_pass
-from salon.models.encoders import Vectors
-from salon.study.interfaces import ScorerCard
-from salon.study.nouns import Noun, Prompt
+from salon.judge import (
+    RELEASED,
+    MissingScore,
+    PictureScore,
+    PictureScorer,
+    ScoreResult,
+    ScorerInput,
+    ScoreSettings,
+    make_scorer,
+    scorer_names,
+    split_model_name,
+)
+from salon.models import FileStamp, ResultCache, Vectors, file_stamp, is_one_pass, list_files, model_files
+from salon.study import Noun, Prompt, ScorerCard
 
 
 class BadPicture(InputError):
@@ -79,13 +90,7 @@ class DeadlineExceeded(SalonError):
         )
 
 
-# --------------------------------------------------------------------------------------------------
-# What a scoring model is made of: scorers of pictures, and trained models (`trained`).
-#
-# A part takes pictures that are decoded already, each with its prompt, and gives a number or the reason why there is
-# none
-# for each of its criteria.
-# --------------------------------------------------------------------------------------------------
+# -- parts -------------------------------------------------------------------------------------------------------------
 
 
 class ServedCriterion(Noun):
@@ -164,15 +169,15 @@ class ScorerPart:
 
     def look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
         """Numbers for each picture."""
-        texts = [scorer_text(self.scorer.card, one.prompt) for one in opened]
-        shown = [
-            ScorerInput(one.image, one.prompt, text, Path(one.sha256), one.sha256)
-            for one, text in zip(opened, texts)
+        texts = [scorer_text(self.scorer.card, picture.prompt) for picture in opened]
+        inputs = [
+            ScorerInput(picture.image, picture.prompt, text, Path(picture.sha256), picture.sha256)
+            for picture, text in zip(opened, texts)
             if isinstance(text, str)
         ]
-        found = iter(self.scorer.look(shown))
+        results = iter(self.scorer.look(inputs))
         id = self.criteria[0].criterion
-        return [ModelAnswer({id: next(found) if isinstance(text, str) else text}) for text in texts]
+        return [ModelAnswer({id: next(results) if isinstance(text, str) else text}) for text in texts]
 
     def chance(self, criterion: str, a: ModelAnswer, b: ModelAnswer, prompt: Prompt | None) -> float | str:
         """The logistic function of the difference, for scorers whose numbers are logits."""
@@ -185,13 +190,7 @@ class ScorerPart:
         return float(expit((left.value - right.value) * (1 if card.higher_is_better else -1)))
 
 
-# --------------------------------------------------------------------------------------------------
-# One scoring model: several scorers and trained models served as one, under a version that names what it computes.
-#
-# Two models with the same version give the same numbers: the version is made of the signatures of all criteria.
-# Loading,
-# warming up and scoring happen on one thread of the model's own, so that two models can live side by side.
-# --------------------------------------------------------------------------------------------------
+# -- the model ---------------------------------------------------------------------------------------------------------
 
 _NOT_SERVED = ("table:", "checklist:", "onepass:openai:")
 _MOST_KEPT = 4096
@@ -245,7 +244,7 @@ class ScoringModel:
     @property
     def version(self) -> str:
         """Twelve hex digits over the signatures of all criteria."""
-        lines = sorted(f"{one.criterion}\n{one.signature}" for one in self.criteria)
+        lines = sorted(f"{criterion.criterion}\n{criterion.signature}" for criterion in self.criteria)
         return hashlib.sha256("\n\n".join(lines).encode()).hexdigest()[:12]
 
     def changed_files(self) -> tuple[str, ...]:
@@ -260,26 +259,29 @@ class ScoringModel:
             return self._look(opened)
         except Exception:
             if len(opened) > 1:
-                return [self.look([one])[0] for one in opened]
+                return [self.look([entry])[0] for entry in opened]
             log.exception("a scorer failed on the picture %s", opened[0].sha256)
             lost = MissingScore("the scorer failed on this picture")
-            return [ModelAnswer({one.criterion: lost for one in self.criteria}, {}, _without_pixels(opened[0]))]
+            return [ModelAnswer({entry.criterion: lost for entry in self.criteria}, {}, _without_pixels(opened[0]))]
 
     def _look(self, opened: Sequence[DecodedPicture]) -> list[ModelAnswer]:
         results: list[dict[str, Any]] = [{} for _ in opened]
         vectors: list[dict[str, Any]] = [{} for _ in opened]
         for part, names in zip(self.parts, self.names):
-            for place, found in enumerate(part.look(opened)):
-                results[place] |= {names[id]: result for id, result in found.results.items()}
-                vectors[place] |= found.vectors
-        return [ModelAnswer(found, rows, _without_pixels(one)) for found, rows, one in zip(results, vectors, opened)]
+            for place, answer in enumerate(part.look(opened)):
+                results[place] |= {names[id]: result for id, result in answer.results.items()}
+                vectors[place] |= answer.vectors
+        return [
+            ModelAnswer(answer, rows, _without_pixels(picture))
+            for answer, rows, picture in zip(results, vectors, opened)
+        ]
 
     def chance(self, criterion: str, a: ModelAnswer, b: ModelAnswer, prompt: Prompt | None) -> float | str:
         """The chance that the first picture is preferred, or why there is none."""
         for part, names in zip(self.parts, self.names):
-            for own, named in names.items():
-                if named == criterion:
-                    mine = [replace(one, results={own: one.results[named]}) for one in (a, b)]
+            for own, served_name in names.items():
+                if served_name == criterion:
+                    mine = [replace(answer, results={own: answer.results[served_name]}) for answer in (a, b)]
                     return part.chance(own, mine[0], mine[1], prompt)
         raise BadValue("a criterion that is served is needed", found=repr(criterion))
 
@@ -333,64 +335,63 @@ def _load(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor)
 def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor) -> ScoringModel:
     if not order.scorers and not order.models:
         raise BadValue("a scorer or a model is needed", found="none", remedy="--scorer NAME or --model FOLDER")
-    kept = RecentValues()
-    named, heads = _split_order(order)
-    parts: list[ModelPart] = [ScorerPart(_scorer(name, settings, kept)) for name in named]
-    parts += [_trained(folder, criteria, settings) for folder, criteria in heads]
+    cache = RecentValues()
+    scorer_words, heads = _split_order(order)
+    parts: list[ModelPart] = [ScorerPart(_scorer(name, settings, cache)) for name in scorer_words]
+    if heads:
+        from salon.select.service import trained_part as trained  # torch only for those who need it
+
+        parts += [trained.TrainedPart(folder, device=settings.device, criteria=criteria) for folder, criteria in heads]
     names = _names(parts)
     criteria = [
-        one.model_copy(update={"criterion": known[one.criterion]})
-        for part, known in zip(parts, names)
-        for one in part.criteria
+        criterion.model_copy(update={"criterion": part_names[criterion.criterion]})
+        for part, part_names in zip(parts, names)
+        for criterion in part.criteria
     ]
     return ScoringModel(order, parts, tuple(criteria), thread, names=names)
 
 
 def _split_order(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]]]]:
     """Scorers that look at a picture by themselves; and models with the criteria wanted of them, none for all."""
-    named = [name for name in order.scorers if split_model_name(name) is None]
+    scorer_words = [name for name in order.scorers if split_model_name(name) is None]
     picked: dict[Path, list[str]] = {}
     for folder, criterion in filter(None, map(split_model_name, order.scorers)):
         picked.setdefault(folder, []).extend([criterion] if criterion else ())
     heads = [*picked.items(), *((Path(folder), []) for folder in order.models)]
     for folder, criteria in heads:
         if is_one_pass(folder):
-            named += scorer_names(folder, criteria)
-    return named, [one for one in heads if not is_one_pass(one[0])]
+            scorer_words += scorer_names(folder, criteria)
+    return scorer_words, [entry for entry in heads if not is_one_pass(entry[0])]
 
 
 def _files(order: LoadOrder) -> dict[Path, FileStamp | None]:
     """The files of all weights that an order names by a folder, as they are now."""
     models = [*(split_model_name(name) for name in order.scorers), *((Path(folder), None) for folder in order.models)]
-    paths = [path for named in models if named is not None for path in model_files(named[0]).values()]
+    paths = [path for parts in models if parts is not None for path in model_files(parts[0]).values()]
     for kind, _, place in (name.partition(":") for name in order.scorers):
         if kind in RELEASED and place and Path(place).exists():
             paths += list_files(Path(place)).values()
     return {path: file_stamp(path) for path in paths}
 
 
-def _scorer(name: str, settings: ScoreSettings, kept: ResultCache) -> PictureScorer:
-    if name.startswith(_NOT_SERVED):
+def _scorer(name: str, settings: ScoreSettings, cache: ResultCache) -> PictureScorer:
+    scorer = None if name.startswith(_NOT_SERVED) else make_scorer(name, settings, cache)
+    if not isinstance(scorer, PictureScorer):
         raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
-    found = make_scorer(name, settings, kept)
-    if not isinstance(found, PictureScorer):
-        raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
-    return found
-
-
-def _trained(folder: Path, criteria: Sequence[str], settings: ScoreSettings) -> ModelPart:
-    part: ModelPart = importlib.import_module("salon.select.service.trained_part").TrainedPart(
-        folder, device=settings.device, wanted=criteria
-    )
-    return part
+    return scorer
 
 
 def _names(parts: Sequence[ModelPart]) -> tuple[Mapping[str, str], ...]:
     """What each criterion is called: by its id, and by the scorer's name where two scorers speak of one."""
-    ids = Counter(one.criterion for part in parts for one in part.criteria)
-    named = [{one.criterion: one.criterion if ids[one.criterion] == 1 else one.scorer for one in part.criteria}
-             for part in parts]  # fmt: skip
-    count = Counter(name for known in named for name in known.values())
+    ids = Counter(criterion.criterion for part in parts for criterion in part.criteria)
+    names_by_part = [
+        {
+            criterion.criterion: criterion.criterion if ids[criterion.criterion] == 1 else criterion.scorer
+            for criterion in part.criteria
+        }
+        for part in parts
+    ]
+    count = Counter(name for part_names in names_by_part for name in part_names.values())
     if twice := [name for name, times in count.items() if times > 1]:
         raise BadValue("scorers of different names are needed", found=f"{twice[0]!r} twice")
-    return tuple(named)
+    return tuple(names_by_part)

@@ -1,10 +1,17 @@
-"""Requests that come one by one, looked at together: dynamic batching with a bounded, fair queue.
+"""What serves scores: requests looked at together, the model that answers now, and the way from one model to the next.
 
-A batch is closed when it is full, or when its oldest picture has waited long enough for company. Its pictures are
-decoded by threads while the batch before it is scored; at most two batches have their pixels in memory, what waits is
-bytes. The next place in a batch goes to the next caller in turn, and of one caller's requests to the next in turn: a
-request of sixty pictures does not hold up a request of one. A picture that is asked for while it waits or is looked at
-is looked at once; the last answers are remembered.
+    service = ScoringService(ServiceSettings())
+    service.open(LoadOrder(scorers=("contrast",)))
+    answer = await service.ask([SentPicture(...)], caller="team")
+
+Batches. A batch is closed when it is full, or when its oldest picture has waited long enough for company. Its pictures
+are decoded by threads while the batch before it is scored; at most two batches have their pixels in memory, what waits
+is bytes. Callers take turns, and so do the requests of one caller: a request of sixty pictures does not hold up a
+request of one. A picture that is asked for while it waits is looked at once; the last answers are remembered.
+
+Models. A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two
+requests: earlier requests are answered by the old one, to the end, and every answer names its version. A model that
+cannot be loaded changes nothing. `rollback` goes back to the version before.
 """
 
 from __future__ import annotations
@@ -19,9 +26,9 @@ from dataclasses import dataclass, field
 
 from pydantic import Field
 
-from salon.engine.processes import cores
+from salon.engine import cores
 from salon.errors import BadFile
-from salon.judge.scoring import ScoreSettings
+from salon.judge import ScoreSettings
 from salon.select.service.model import (
     BadPicture,
     DeadlineExceeded,
@@ -34,8 +41,8 @@ from salon.select.service.model import (
     UnknownVersion,
     load_scoring,
 )
-from salon.store.pictures import read_picture
-from salon.study.nouns import Noun, Prompt
+from salon.store import read_picture
+from salon.study import Noun, Prompt
 
 _BATCHES_AT_WORK = 2
 """Batches under way: one is decoded while the other is scored."""
@@ -81,18 +88,18 @@ class BatchFacts:
 class _QueuedPicture:
     """A picture that waits or is looked at, and those who wait for it."""
 
-    asked: SentPicture
+    picture: SentPicture
     since: float
     waiting: list[asyncio.Future[ModelAnswer | BadFile]] = field(default_factory=list)
 
     @property
-    def wanted(self) -> bool:
-        return any(not one.done() for one in self.waiting)
+    def is_awaited(self) -> bool:
+        return any(not future.done() for future in self.waiting)
 
-    def tell(self, found: ModelAnswer | BadFile) -> None:
-        for one in self.waiting:
-            if not one.done():
-                one.set_result(found)
+    def tell(self, result: ModelAnswer | BadFile) -> None:
+        for future in self.waiting:
+            if not future.done():
+                future.set_result(result)
 
 
 class FairQueue:
@@ -171,29 +178,29 @@ class Batcher:
         return not len(self._queue) and not self._batches and not self._open
 
     async def ask(
-        self, asked: Sequence[SentPicture], caller: str = "", seconds: float | None = None
+        self, pictures: Sequence[SentPicture], caller: str = "", seconds: float | None = None
     ) -> list[ModelAnswer | BadFile]:
         """What the model says of each picture; BadFile for one that cannot be decoded. QueueFull, TooLate."""
         loop = asyncio.get_running_loop()
         if self._running is None:
             self._running = loop.create_task(self._run())
         seconds = min(seconds or self.settings.deadline, self.settings.deadline)
-        futures = self._join(asked, caller, loop)
+        futures = self._join(pictures, caller, loop)
         try:
             async with asyncio.timeout(seconds):
-                return [one if isinstance(one, ModelAnswer) else await one for one in futures]
+                return [future if isinstance(future, ModelAnswer) else await future for future in futures]
         except TimeoutError:
             raise DeadlineExceeded(seconds) from None
         finally:
-            for one in futures:
-                if isinstance(one, asyncio.Future) and not one.cancel() and not one.cancelled():
-                    one.exception()  # heard; what nobody waits for any more is cancelled, and not looked at
+            for future in futures:
+                if isinstance(future, asyncio.Future) and not future.cancel() and not future.cancelled():
+                    future.exception()  # heard; what nobody waits for any more is cancelled, and not looked at
 
     def _join(
-        self, asked: Sequence[SentPicture], caller: str, loop: asyncio.AbstractEventLoop
+        self, pictures: Sequence[SentPicture], caller: str, loop: asyncio.AbstractEventLoop
     ) -> list[ModelAnswer | asyncio.Future[ModelAnswer | BadFile]]:
         """An answer that is known, or somebody's place in the line for each picture."""
-        new = {one.key for one in asked} - self._open.keys() - self._known.keys()
+        new = {picture.key for picture in pictures} - self._open.keys() - self._known.keys()
         if len(self._queue) + len(new) > self.settings.queue:
             found = (
                 f"{len(self._queue):,} pictures waiting, {len(new):,} more asked for; {self.settings.queue:,} may wait"
@@ -201,15 +208,15 @@ class Batcher:
             raise QueueFull(found, wait=len(self._queue) * self._pace)
         places: list[ModelAnswer | asyncio.Future[ModelAnswer | BadFile]] = []
         looks: list[_QueuedPicture] = []
-        for one in asked:
-            if one.key in self._known:
-                self._known.move_to_end(one.key)
+        for picture in pictures:
+            if picture.key in self._known:
+                self._known.move_to_end(picture.key)
                 self.hits += 1
-                places.append(self._known[one.key])
+                places.append(self._known[picture.key])
                 continue
-            look = self._open.get(one.key)
+            look = self._open.get(picture.key)
             if look is None:
-                look = self._open[one.key] = _QueuedPicture(one, time.monotonic())
+                look = self._open[picture.key] = _QueuedPicture(picture, time.monotonic())
                 looks.append(look)
             else:
                 self.hits += 1
@@ -252,14 +259,14 @@ class Batcher:
         while len(self._queue) and len(batch) < self.settings.batch:
             caller = self._queue.next_caller()
             look = self._queue.take()
-            if not look.wanted:
-                del self._open[look.asked.key]
+            if not look.is_awaited:
+                del self._open[look.picture.key]
                 continue
-            if batch and pixels + look.asked.pixels > self.settings.batch_pixels:
+            if batch and pixels + look.picture.pixels > self.settings.batch_pixels:
                 self._queue.put_back(caller, look)
                 break
             batch.append(look)
-            pixels += look.asked.pixels
+            pixels += look.picture.pixels
         if len(self._queue):
             self._more.set()
         else:
@@ -270,19 +277,21 @@ class Batcher:
         try:
             started = time.monotonic()
             loop = asyncio.get_running_loop()
-            opened = await asyncio.gather(*(loop.run_in_executor(self._decoders, _decode, one.asked) for one in batch))
+            opened = await asyncio.gather(
+                *(loop.run_in_executor(self._decoders, _decode, entry.picture) for entry in batch)
+            )
             decoded = time.monotonic()
-            found, seconds = await self._scored([one for one in opened if isinstance(one, DecodedPicture)])
+            answers, seconds = await self._scored([entry for entry in opened if isinstance(entry, DecodedPicture)])
             self._pace = 0.8 * self._pace + 0.2 * seconds / len(batch)
-            self._hand_out(batch, opened, found)
+            self._hand_out(batch, opened, answers)
             self._tell(BatchFacts(len(batch), decoded - started, seconds, started - batch[0].since))
         except BaseException as error:  # also when the loop ends: nobody waits for ever
-            for one in (future for look in batch for future in look.waiting if not future.done()):
-                one.set_exception(RuntimeError(f"a batch failed: {error!r}"))
+            for entry in (future for look in batch for future in look.waiting if not future.done()):
+                entry.set_exception(RuntimeError(f"a batch failed: {error!r}"))
             raise
         finally:
             for look in batch:
-                self._open.pop(look.asked.key, None)
+                self._open.pop(look.picture.key, None)
             self._places.release()
 
     async def _scored(self, opened: Sequence[DecodedPicture]) -> tuple[list[ModelAnswer], float]:
@@ -293,21 +302,21 @@ class Batcher:
             started = self.busy_since = time.monotonic()
             try:
                 loop = asyncio.get_running_loop()
-                found = await loop.run_in_executor(self.model.thread, self.model.look, opened)
+                answers = await loop.run_in_executor(self.model.thread, self.model.look, opened)
             finally:
                 self.busy_since = None
-            return found, time.monotonic() - started
+            return answers, time.monotonic() - started
 
     def _hand_out(
-        self, batch: list[_QueuedPicture], opened: Sequence[DecodedPicture | BadFile], found: Sequence[ModelAnswer]
+        self, batch: list[_QueuedPicture], opened: Sequence[DecodedPicture | BadFile], answers: Sequence[ModelAnswer]
     ) -> None:
-        given = iter(found)
-        for look, one in zip(batch, opened, strict=True):
-            if isinstance(one, BadFile):
-                look.tell(one)
+        remaining = iter(answers)
+        for look, decoded in zip(batch, opened, strict=True):
+            if isinstance(decoded, BadFile):
+                look.tell(decoded)
                 continue
-            answer = next(given)
-            self._known[look.asked.key] = answer
+            answer = next(remaining)
+            self._known[look.picture.key] = answer
             look.tell(answer)
         while len(self._known) > self.settings.cache:
             self._known.popitem(last=False)
@@ -320,26 +329,15 @@ class Batcher:
             await asyncio.wait(set(self._batches))
 
 
-def _decode(asked: SentPicture) -> DecodedPicture | BadFile:
+def _decode(sent: SentPicture) -> DecodedPicture | BadFile:
     try:
-        picture = read_picture(asked.data)
+        picture = read_picture(sent.data)
     except BadFile as error:
         return error
-    return DecodedPicture(picture.image, asked.sha256, asked.prompt, picture.width, picture.height, picture.notes)
+    return DecodedPicture(picture.image, sent.sha256, sent.prompt, picture.width, picture.height, picture.notes)
 
 
-# --------------------------------------------------------------------------------------------------
-# What serves scores: the model that answers now, those beside it, and the way from one to the next.
-#
-#     service = ScoringService(ServiceSettings())
-#     service.open(LoadOrder(scorers=("contrast",)))
-#     answer = await service.ask([Asked(...)], caller="team")
-#
-# A new model is loaded and warmed up beside the one that serves. `activate` puts it in its place between two requests:
-# whoever asked before is answered by the old one, to the end, and every answer names its version. A model that cannot
-# be
-# loaded changes nothing. `rollback` goes back to the version before.
-# --------------------------------------------------------------------------------------------------
+# -- models ------------------------------------------------------------------------------------------------------------
 
 log = logging.getLogger("salon.scoring")
 
@@ -424,7 +422,7 @@ class ScoringService:
     @property
     def before(self) -> str | None:
         """The version that `rollback` goes back to."""
-        return next((one for one in reversed(self._history[:-1]) if one != self._history[-1]), None)
+        return next((version for version in reversed(self._history[:-1]) if version != self._history[-1]), None)
 
     async def load(self, order: LoadOrder) -> ScoringModel:
         """Load and warm up a model beside the active one; LoadFailed leaves everything as it was."""
@@ -443,11 +441,11 @@ class ScoringService:
 
     def activate(self, version: str) -> ServedModel:
         """From now on requests are answered by this version; those under way by the one that has them."""
-        found = self._find(version)
+        model = self._find(version)
         if version != self._history[-1]:
             self._history.append(version)
             del self._history[:-8]
-        return found
+        return model
 
     def rollback(self) -> ServedModel:
         """Back to the version before."""
@@ -473,11 +471,11 @@ class ScoringService:
 
     def _drop_oldest(self) -> None:
         """Models beyond the number allowed leave once they have answered; never the active one or the one before."""
-        kept = {self._history[-1], self.before, next(reversed(self._loaded))}
+        protected = {self._history[-1], self.before, next(reversed(self._loaded))}
         for version in list(self._loaded):
             if len(self._loaded) <= self.settings.loaded:
                 return
-            if version not in kept:
+            if version not in protected:
                 task = asyncio.create_task(self._leave(self._loaded.pop(version)))
                 self._leaving.add(task)
                 task.add_done_callback(self._leaving.discard)
@@ -491,22 +489,22 @@ class ScoringService:
     # -- answers -------------------------------------------------------------------------------------------------------
 
     async def ask(
-        self, asked: Sequence[SentPicture], *, caller: str = "", seconds: float | None = None
+        self, pictures: Sequence[SentPicture], *, caller: str = "", seconds: float | None = None
     ) -> ServiceAnswer:
         """What the active model says of each picture; BadPicture names the first that cannot be read."""
         loaded = self.active
-        found = await loaded.batcher.ask(asked, caller, seconds)
+        results = await loaded.batcher.ask(pictures, caller, seconds)
         looked = []
-        for place, one in enumerate(found):
-            if isinstance(one, BadFile):
-                raise BadPicture(one.needed, found=one.found, where=f"images.{place}", remedy=one.remedy)
-            looked.append(one)
+        for place, result in enumerate(results):
+            if isinstance(result, BadFile):
+                raise BadPicture(result.needed, found=result.found, where=f"images.{place}", remedy=result.remedy)
+            looked.append(result)
         return ServiceAnswer(loaded.model, looked)
 
     @property
     def waiting(self) -> int:
         """Pictures in all queues."""
-        return sum(one.batcher.waiting for one in self._loaded.values())
+        return sum(model.batcher.waiting for model in self._loaded.values())
 
     @property
     def ready(self) -> bool:

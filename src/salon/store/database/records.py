@@ -13,9 +13,7 @@ from typing import Any
 
 from salon.errors import BadValue, UnknownReference, WrongPrompt
 from salon.store.database.connection import NotYours
-from salon.study import Checklist, Comparison, Criterion, Judgment, Rating
-from salon.study.nouns import Choice, Ranking
-from salon.study.tables import JUDGMENTS, KINDS
+from salon.study import JUDGMENTS, KINDS, Checklist, Choice, Comparison, Criterion, Judgment, Ranking, Rating
 
 KIND_OF = {KINDS[kind].noun: kind for kind in JUDGMENTS}
 MOST_CHARACTERS = 1_000_000

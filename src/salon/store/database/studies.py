@@ -27,8 +27,7 @@ from salon.store.database import tables
 from salon.store.database.connection import DatabaseConnection, NoStudy, StudyThere, now_ms
 from salon.store.database.records import AnswerFrame, as_json, check_text
 from salon.store.folder import Metadata
-from salon.study import Cohort, Design, Revision, Study
-from salon.study.tables import JUDGMENTS, NAMED, conform
+from salon.study import JUDGMENTS, NAMED, Cohort, Design, Revision, Study, conform
 
 
 def count_changes(connection: Connection) -> int:

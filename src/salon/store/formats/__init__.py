@@ -17,8 +17,7 @@ from salon.store.formats.column_labels import settle_duplicates
 from salon.store.formats.column_mapping import guess_columns
 from salon.store.formats.files import Head, head_of, read_records
 from salon.store.formats.source import LEFT_OUT, Columns, Draft, ImportOptions, ImportResult, Policies, Source
-from salon.study import Design, Study
-from salon.study.plugins import load_plugin, plugin_lines
+from salon.study import Design, Study, load_plugin, plugin_lines
 
 __all__ = [
     "KINDS",

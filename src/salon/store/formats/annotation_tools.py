@@ -32,8 +32,7 @@ from salon.store.formats.column_mapping import (
 from salon.store.formats.files import Head
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import CROWD, Draft, Source
-from salon.study import Criterion, Design
-from salon.study.study import CompareWithin
+from salon.study import CompareWithin, Criterion, Design
 
 
 def is_label_studio(head: Head) -> bool:

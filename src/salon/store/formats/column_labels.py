@@ -16,8 +16,7 @@ from salon.errors import BadValue, WrongPrompt
 from salon.store.formats.column_mapping import BLANKS, ColumnCells
 from salon.store.formats.files import CELL
 from salon.store.formats.source import CROWD, Source
-from salon.study import Criterion, Scale, builtin_criteria
-from salon.study.tables import conform, to_references
+from salon.study import Criterion, Scale, builtin_criteria, conform, to_references
 
 Codes = NDArray[np.int64]
 

@@ -50,8 +50,7 @@ from salon.store.formats.column_mapping import (
 )
 from salon.store.formats.files import ColumnFile, Head, require_columns
 from salon.store.formats.source import Draft, Source
-from salon.study.study import CompareWithin
-from salon.study.tables import to_references
+from salon.study import CompareWithin, to_references
 
 COMPARISON_NEEDED = ("left", "right", "outcome")
 COMPARISON_OPTIONAL = (

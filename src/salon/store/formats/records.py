@@ -16,7 +16,7 @@ import pyarrow as pa
 from salon.errors import BadColumns, BadValue
 from salon.store.formats.files import read_records, stream_records
 from salon.store.formats.source import Source
-from salon.study.tables import KINDS, REFERENCE, REFERENCES, conform, table_from_records
+from salon.study import KINDS, REFERENCE, REFERENCES, conform, table_from_records
 
 MAX_TEXT = 1_000_000
 

@@ -13,8 +13,7 @@ from typing import Any, Literal
 import pyarrow as pa
 from pydantic import BaseModel, ConfigDict, Field
 
-from salon.study import Criterion, Design, Study
-from salon.study.study import CompareWithin
+from salon.study import CompareWithin, Criterion, Design, Study
 
 _FROZEN = ConfigDict(frozen=True, extra="forbid", str_strip_whitespace=False)
 

@@ -31,8 +31,7 @@ from salon.store.formats.column_labels import text_id
 from salon.store.formats.hpd import CRITERION, hpdv3_votes, inside_folder
 from salon.store.formats.records import stream_json_records
 from salon.store.formats.vote_files import image_name
-from salon.study.nouns import Noun, normalize_text
-from salon.study.votes import check_shares
+from salon.study import Noun, check_shares, normalize_text
 
 _WORD = pa.dictionary(pa.int32(), pa.string())
 SCHEMA = pa.schema(

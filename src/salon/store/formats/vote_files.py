@@ -45,8 +45,7 @@ from salon.store.formats.files import ColumnFile, Head, open_sheet, read_bytes, 
 from salon.store.formats.judgment_tables import read_outcomes, refuse_blank
 from salon.store.formats.records import JsonRecord, TableBuilder, list_records
 from salon.store.formats.source import Draft, Source
-from salon.study import Criterion, Design, builtin_criterion
-from salon.study.tables import to_references
+from salon.study import Criterion, Design, builtin_criterion, to_references
 
 PREFERENCE = Criterion(id="preference")
 RATER_COLUMNS = ("judge", "user_id", "user", "evaluation_session_id")

@@ -1,1 +1,1 @@
-"""Pages that people look at."""
+"""HTML pages of the studio."""

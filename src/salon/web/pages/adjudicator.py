@@ -13,19 +13,20 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Depends, Query, Request
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from salon.collect.agreement import Agreement, Disagreement
-from salon.collect.studio.adjudication import (
+from salon.collect import (
+    Agreement,
+    Disagreement,
     Disputes,
     StoredRuling,
+    Studio,
     adjudicator_name,
     dispute_key,
     list_rulings,
     screen_order,
 )
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.report.numbers import percent, with_interval
-from salon.store.database.connection import now_ms
+from salon.report import percent, with_interval
+from salon.store import now_ms
 from salon.web.auth import Session, get_studio, require_session
 from salon.web.errors import NoSuchPage, NotAllowed
 from salon.web.images import Images
@@ -88,19 +89,30 @@ def disputes(session: LookingSession, request: Request, note: str = "") -> HTMLR
     """All disputed questions, and agreement before and after the rulings."""
     studio, t = get_studio(request), _words(request)
     live, rulings = studio.live_check(), list_rulings(studio.database)
-    found = live.figures.disputes if live.figures else Disputes()
-    left = _open(found, rulings)
+    all_disputes = live.figures.disputes if live.figures else Disputes()
+    left = _open(all_disputes, rulings)
+    after = {row.criterion: row for row in all_disputes.after}
+    agreement = [
+        {
+            "criterion": studio.criteria[row.criterion].title,
+            "questions": row.questions,
+            "answers": row.answers,
+            "kappa": [_kappa(row), _kappa(after.get(row.criterion))],
+            "final": [_share(row), _share(after.get(row.criterion))],
+        }
+        for row in all_disputes.before
+    ]
     return _page(
         "disputes",
         session,
         request,
         said=t(NOTES[note]) if note in NOTES else "",
-        cases=[_case(one, request, t, "thumbnail") for one in left[:MOST_SHOWN]],
-        left=len(left) + found.found - len(found.open),
-        found=found.found,
+        cases=[_case(dispute, request, t, "thumbnail") for dispute in left[:MOST_SHOWN]],
+        left=len(left) + all_disputes.found - len(all_disputes.open),
+        found=all_disputes.found,
         ready=live.figures is not None,
-        rows=_agreement(found, studio),
-        rulings=[_ruling_values(one, request, t, session) for one in reversed(rulings)],
+        rows=agreement,
+        rulings=[_ruling_values(dispute, request, t, session) for dispute in reversed(rulings)],
         age=age(live, now_ms()),
     )
 
@@ -108,8 +120,8 @@ def disputes(session: LookingSession, request: Request, note: str = "") -> HTMLR
 @router.get("/adjudicate/case")
 def case(session: LookingSession, request: Request, key: Key) -> HTMLResponse:
     """One disputed question, with the answers it may be given."""
-    found = _dispute(request, key)
-    return _page("case", session, request, case=_case(found, request, _words(request), "screen"), once=FormKeys.new())
+    dispute = _dispute(request, key)
+    return _page("case", session, request, case=_case(dispute, request, _words(request), "screen"), once=FormKeys.new())
 
 
 # -- ruling ---------------------------------------------------------------------------------------------------
@@ -118,21 +130,21 @@ def case(session: LookingSession, request: Request, key: Key) -> HTMLResponse:
 @router.post("/adjudicate/settle")
 def settle(session: RulingSession, request: Request, fields: Fields) -> Response:
     """Give a disputed question its final answer."""
-    found = _dispute(request, form_text(fields, "key"))
-    answer = _item(found, form_text(fields, "answer"))
-    get_studio(request).settle(_name(session), found, answer, key=_form_key(fields))
+    dispute = _dispute(request, form_text(fields, "key"))
+    answer = _item(dispute, form_text(fields, "answer"))
+    get_studio(request).settle(_name(session), dispute, answer, key=_form_key(fields))
     return _redirect_to_next(request)
 
 
 @router.post("/adjudicate/drop")
 def drop(session: RulingSession, request: Request, fields: Fields) -> Response:
     """Take an item out of what is exported."""
-    found = _dispute(request, form_text(fields, "key"))
+    dispute = _dispute(request, form_text(fields, "key"))
     place = form_text(fields, "place")
-    item = _item(found, place)
-    if item not in found.items:
+    item = _item(dispute, place)
+    if item not in dispute.items:
         raise BadValue("a picture of this question is needed", found=repr(place))
-    get_studio(request).drop(_name(session), found.criterion, item, key=_form_key(fields))
+    get_studio(request).drop(_name(session), dispute.criterion, item, key=_form_key(fields))
     return _redirect_to_next(request)
 
 
@@ -164,14 +176,16 @@ def _redirect_to_next(request: Request) -> RedirectResponse:
 # -- from figures to pages ------------------------------------------------------------------------------------
 
 
-def _open(found: Disputes, rulings: list[StoredRuling]) -> list[Disagreement]:
+def _open(all_disputes: Disputes, rulings: list[StoredRuling]) -> list[Disagreement]:
     """Disputes that no ruling settles and whose items are all still in the study."""
-    settled = {dispute_key(one.ruling.criterion, one.ruling.items) for one in rulings if one.ruling.answer is not None}
-    dropped = {item for one in rulings if one.ruling.answer is None for item in one.ruling.items}
+    settled = {
+        dispute_key(entry.ruling.criterion, entry.ruling.items) for entry in rulings if entry.ruling.answer is not None
+    }
+    dropped = {item for entry in rulings if entry.ruling.answer is None for item in entry.ruling.items}
     return [
-        one
-        for one in found.open
-        if dispute_key(one.criterion, one.items) not in settled and not dropped.intersection(one.items)
+        entry
+        for entry in all_disputes.open
+        if dispute_key(entry.criterion, entry.items) not in settled and not dropped.intersection(entry.items)
     ]
 
 
@@ -179,23 +193,23 @@ def _dispute(request: Request, key: str) -> Disagreement:
     studio = get_studio(request)
     figures = studio.live_check().figures
     open_ones = _open(figures.disputes if figures else Disputes(), list_rulings(studio.database))
-    found = next((one for one in open_ones if dispute_key(one.criterion, one.items) == key), None)
-    if found is None:
+    match = next((dispute for dispute in open_ones if dispute_key(dispute.criterion, dispute.items) == key), None)
+    if match is None:
         raise NoSuchPage(
             "an open question is needed", found="none, or one that is settled", remedy="look at all of them"
         )
-    return found
+    return match
 
 
-def _item(dispute: Disagreement, sent: str) -> str:
+def _item(dispute: Disagreement, form_value: str) -> str:
     """What a form sent as an answer: a place on the screen stands for its item, and ids are not known here."""
     order = screen_order(dispute)
-    if sent in order:
-        raise BadValue("a place on the screen is needed", found=repr(sent))
+    if form_value in order:
+        raise BadValue("a place on the screen is needed", found=repr(form_value))
     places = {str(place): item for place, item in enumerate(order)} if len(order) > 1 else {}
-    if sent in places:
-        return places[sent]
-    return order[0] if sent == "item" and len(order) == 1 else sent
+    if form_value in places:
+        return places[form_value]
+    return order[0] if form_value == "item" and len(order) == 1 else form_value
 
 
 def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> DisputeCase:
@@ -215,7 +229,7 @@ def _case(dispute: Disagreement, request: Request, t: PageWords, size: Any) -> D
             | {"full": images.address(item, "full")}
             for place, item in enumerate(order)
         ],
-        options=[_option(dispute, one, order, studio, t) for one in studio.options(dispute)],
+        options=[_option(dispute, answer, order, studio, t) for answer in studio.options(dispute)],
         all=sum(dispute.votes.values()),
     )
 
@@ -232,20 +246,6 @@ def _option(dispute: Disagreement, answer: str, order: tuple[str, ...], studio: 
     return RulingOption(answer, f"{answer} {labels.get(answer, '')}".strip(), votes)
 
 
-def _agreement(found: Disputes, studio: Studio) -> list[dict[str, Any]]:
-    after = {one.criterion: one for one in found.after}
-    return [
-        {
-            "criterion": studio.criteria[one.criterion].title,
-            "questions": one.questions,
-            "answers": one.answers,
-            "kappa": [_kappa(one), _kappa(after.get(one.criterion))],
-            "final": [_share(one), _share(after.get(one.criterion))],
-        }
-        for one in found.before
-    ]
-
-
 def _kappa(row: Agreement | None) -> str:
     return with_interval(row.kappa if row else None, None)
 
@@ -254,22 +254,22 @@ def _share(row: Agreement | None) -> str:
     return "–" if row is None else percent(row.with_final)
 
 
-def _ruling_values(one: StoredRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
+def _ruling_values(entry: StoredRuling, request: Request, t: PageWords, session: Session) -> dict[str, Any]:
     studio, images = get_studio(request), request.app.state.images
-    ruling = one.ruling
+    ruling = entry.ruling
     dispute = Disagreement(ruling.criterion, ruling.items, {}, 0.0)
     order = screen_order(dispute)
-    said = t("settle.dropped")
+    label = t("settle.dropped")
     if ruling.answer is not None:
-        said = _option(dispute, ruling.answer, order, studio, t).label
+        label = _option(dispute, ruling.answer, order, studio, t).label
     return {
-        "id": one.id,
-        "by": one.by,
-        "at": datetime.fromtimestamp(one.at / 1000, UTC).strftime("%Y-%m-%d %H:%M"),
+        "id": entry.id,
+        "by": entry.by,
+        "at": datetime.fromtimestamp(entry.at / 1000, UTC).strftime("%Y-%m-%d %H:%M"),
         "criterion": studio.criteria[ruling.criterion].title,
-        "said": said,
+        "said": label,
         "shown": [images.address(item, "thumbnail") for item in order],
-        "own": session.role == "adjudicator" and one.by == _name(session),
+        "own": session.role == "adjudicator" and entry.by == _name(session),
     }
 
 

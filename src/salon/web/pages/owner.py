@@ -1,6 +1,6 @@
-"""The owner's pages: how the study goes, who is at work, what there is to look at, and who did what.
+"""The owner's pages that show things: progress and figures, the gallery, the audit.
 
-Every page is whole without JavaScript; with it, the parts marked `data-live` are fetched anew every few seconds.
+Every page works without JavaScript; with it, the parts marked `data-live` are fetched anew every few seconds.
 """
 
 from __future__ import annotations
@@ -14,16 +14,11 @@ from typing import Annotated, Any
 from fastapi import APIRouter, Query, Request
 from starlette.responses import HTMLResponse
 
-from salon.check.results import CheckReport, CriterionFigures
-from salon.collect.quality import QualityFinding
-from salon.collect.studio.figures import PANEL, LiveFigures
-from salon.collect.studio.owner_side import LiveCheck
-from salon.collect.studio.rater_side import RaterProgress
-from salon.collect.studio.studio import Studio
-from salon.report.numbers import THIN, count, duration, estimate, p_value, significant, with_interval
-from salon.stats.result import Estimate
-from salon.store.database import AuditLine
-from salon.store.database.connection import now_ms
+from salon.check import CheckReport, CriterionFigures
+from salon.collect import PANEL, LiveCheck, LiveFigures, QualityFinding, RaterProgress, Studio
+from salon.report import THIN, count, duration, estimate, p_value, significant, with_interval
+from salon.stats import Estimate
+from salon.store import AuditLine, now_ms
 from salon.web.auth import OwnerSession, Session, get_studio
 from salon.web.images import Images
 from salon.web.rendering import render_page
@@ -43,7 +38,7 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
     """How far everyone is, and what the answers say so far."""
     studio, now = get_studio(request), now_ms()
     live, progress = studio.live_check(), studio.progress()
-    newest = sorted(progress, key=lambda one: -(one.last_at or 0))[:MOST_ROWS]
+    newest = sorted(progress, key=lambda rater: -(rater.last_at or 0))[:MOST_ROWS]
     return owner_page(
         "overview",
         session,
@@ -51,7 +46,10 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
         totals=_totals(progress, now),
         criteria=[(criterion, studio.criteria[criterion].title) for criterion in _asked_criteria(studio)],
         judged=_judgment_counts(progress, _asked_criteria(studio)),
-        rows=[_row(one, now) for one in newest],
+        rows=[
+            vars(rater) | {"total": max(rater.total, rater.answered), "last": ago(rater.last_at, now)}
+            for rater in newest
+        ],
         left_out=len(progress) - len(newest),
         live=live,
         age=age(live, now),
@@ -66,32 +64,31 @@ def overview(session: OwnerSession, request: Request) -> HTMLResponse:
 
 def _asked_criteria(studio: Studio) -> list[str]:
     """Criteria that some phase asks about, in the study's order."""
-    asked = {id for cohort in studio.settings.cohorts for phase in cohort.phases for id in phase.criteria}
-    return [id for id in studio.criteria if id in asked]
+    ids = {id for cohort in studio.settings.cohorts for phase in cohort.phases for id in phase.criteria}
+    return [id for id in studio.criteria if id in ids]
 
 
 def _totals(progress: Sequence[RaterProgress], now: int) -> dict[str, Any]:
-    counted = [one for one in progress if one.status not in ("removed", "withdrawn")]
-    answered, planned = sum(one.answered for one in counted), sum(max(one.total, one.answered) for one in counted)
+    active = [rater for rater in progress if rater.status not in ("removed", "withdrawn")]
+    answered, planned = (
+        sum(rater.answered for rater in active),
+        sum(max(rater.total, rater.answered) for rater in active),
+    )
     return {
-        "judgments": count(sum(sum(one.judgments.values()) for one in counted)),
-        "raters": len(counted),
-        "done": sum(one.status == "done" for one in counted),
-        "at_work": sum(now - (one.last_at or 0) < RECENT_MS for one in counted),
+        "judgments": count(sum(sum(rater.judgments.values()) for rater in active)),
+        "raters": len(active),
+        "done": sum(rater.status == "done" for rater in active),
+        "at_work": sum(now - (rater.last_at or 0) < RECENT_MS for rater in active),
         "answered": answered,
         "planned": planned,
         "share": f"{count(answered)} of about {count(planned)}",
-        "hours": f"{sum(one.hours for one in counted):.1f}",
+        "hours": f"{sum(rater.hours for rater in active):.1f}",
     }
 
 
 def _judgment_counts(progress: Sequence[RaterProgress], criteria: Sequence[str]) -> dict[str, str]:
-    counted = [one for one in progress if one.status not in ("removed", "withdrawn")]
-    return {id: count(sum(one.judgments.get(id, 0) for one in counted)) for id in criteria}
-
-
-def _row(one: RaterProgress, now: int) -> dict[str, Any]:
-    return vars(one) | {"total": max(one.total, one.answered), "last": ago(one.last_at, now)}
+    active = [rater for rater in progress if rater.status not in ("removed", "withdrawn")]
+    return {id: count(sum(rater.judgments.get(id, 0) for rater in active)) for id in criteria}
 
 
 # -- what there is to look at ---------------------------------------------------------------------------------
@@ -106,15 +103,15 @@ def gallery(session: OwnerSession, request: Request, number: Annotated[int, Quer
         groups.setdefault(item.prompt, []).append(item)
     pages = max(1, math.ceil(len(groups) / PROMPTS_A_PAGE))
     number = min(number, pages)
-    shown = list(groups.items())[(number - 1) * PROMPTS_A_PAGE : number * PROMPTS_A_PAGE]
+    page_groups = list(groups.items())[(number - 1) * PROMPTS_A_PAGE : number * PROMPTS_A_PAGE]
     live = studio.live_check()
-    judged = live.figures.judged if live.figures else {}
+    judgment_counts = live.figures.judged if live.figures else {}
     images: Images = request.app.state.images
     return owner_page(
         "gallery",
         session,
         request,
-        prompts=[_prompt(studio, prompt, items, judged, images) for prompt, items in shown],
+        prompts=[_prompt(studio, prompt, items, judgment_counts, images) for prompt, items in page_groups],
         number=number,
         pages=pages,
         items=count(len(studio.items)),
@@ -123,20 +120,20 @@ def gallery(session: OwnerSession, request: Request, number: Annotated[int, Quer
 
 
 def _prompt(
-    studio: Studio, prompt: str | None, items: Sequence[Any], judged: dict[str, int], images: Images
+    studio: Studio, prompt: str | None, items: Sequence[Any], judgment_counts: dict[str, int], images: Images
 ) -> dict[str, Any]:
     text = studio.prompts[prompt].view(()) if prompt in studio.prompts else None
-    made = [
+    pictures = [
         {
             "id": item.id,
             "generator": item.generator,
-            "judged": judged.get(item.id),
+            "judged": judgment_counts.get(item.id),
             "thumbnail": images.address(item.id, "thumbnail"),
             "full": images.address(item.id, "full"),
         }
         for item in items
     ]
-    return {"id": prompt, "text": text, "items": made}
+    return {"id": prompt, "text": text, "items": pictures}
 
 
 # -- who did what ---------------------------------------------------------------------------------------------
@@ -153,8 +150,8 @@ def audit(
 
 
 def _audit_values(line: AuditLine) -> dict[str, Any]:
-    told = ", ".join(f"{name} {value}" for name, value in line.detail.items() if value is not None)
-    return {"number": line.number, "at": day(line.at), "who": line.who, "what": line.what, "told": told}
+    detail = ", ".join(f"{name} {value}" for name, value in line.detail.items() if value is not None)
+    return {"number": line.number, "at": day(line.at), "who": line.who, "what": line.what, "told": detail}
 
 
 # -- what all of the owner's pages share ----------------------------------------------------------------------
@@ -176,9 +173,7 @@ def day(at: int) -> str:
     return datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d %H:%M:%S")
 
 
-# --------------------------------------------------------------------------------------------------
-# The live figures in words: every number with its interval, its n, and how it was made; "too few yet" where so.
-# --------------------------------------------------------------------------------------------------
+# -- figures in words -----------------------------------------------------------------------------------------------
 
 HOURS = 48
 """Hours of the chart."""
@@ -231,34 +226,33 @@ class HourBar:
 
 def criterion_lines(report: CheckReport | None) -> list[CriterionLine]:
     """One line for each criterion of a check."""
-    return [] if report is None else [_criterion(one) for one in report.criteria]
+    return [
+        CriterionLine(
+            name=criterion.name,
+            protocol=criterion.protocol,
+            verdict=criterion.answer,
+            sentence=criterion.sentence,
+            tau=_tau(criterion),
+            alpha=_figure_line("alpha", criterion.alpha),
+        )
+        for criterion in (report.criteria if report else ())
+    ]
 
 
-def _criterion(one: CriterionFigures) -> CriterionLine:
-    return CriterionLine(
-        name=one.name,
-        protocol=one.protocol,
-        verdict=one.answer,
-        sentence=one.sentence,
-        tau=_tau(one),
-        alpha=_figure_line("alpha", one.alpha),
-    )
-
-
-def _tau(one: CriterionFigures) -> FigureLine:
+def _tau(criterion: CriterionFigures) -> FigureLine:
     """Mean Kendall tau over prompts; where no complete orders exist, the mean agreement of two votes on a pair."""
-    value = one.statistics.mean_tau
+    value = criterion.statistics.mean_tau
     if value is None:
-        return _figure_line("two votes on a pair", one.pair_agreement)
-    ends = one.statistics.intervals.get("mean_tau")
+        return _figure_line("two votes on a pair", criterion.pair_agreement)
+    ends = criterion.statistics.intervals.get("mean_tau")
     low, high = (ends.low, ends.high) if ends else (None, None)
-    return FigureLine("tau", estimate(value, low, high), _n(one.prompts, "prompt"), "bootstrap of prompts")
+    return FigureLine("tau", estimate(value, low, high), _n(criterion.prompts, "prompt"), "bootstrap of prompts")
 
 
 def panel_lines(figures: LiveFigures | None) -> list[FigureLine]:
     """The figures that are averaged over raters."""
-    found = {} if figures is None else figures.panel
-    return [_figure_line(name, found.get(key), in_seconds=key == "median_seconds") for key, name in PANEL.items()]
+    panel = {} if figures is None else figures.panel
+    return [_figure_line(name, panel.get(key), in_seconds=key == "median_seconds") for key, name in PANEL.items()]
 
 
 def _figure_line(name: str, figure: Estimate | None, *, in_seconds: bool = False) -> FigureLine:
@@ -275,9 +269,9 @@ def _n(n: int, unit: str) -> str:
 
 def flag_lines(figures: LiveFigures | None) -> list[FlagLine]:
     """Raters with at least one flag, the surest first."""
-    flagged = [one for one in figures.flags if one.flags] if figures else []
-    ordered = sorted(flagged, key=lambda one: one.flags[0].p)
-    return [FlagLine(one.rater, one.screens, tuple((f.words, _why(f)) for f in one.flags)) for one in ordered]
+    flagged = [rater for rater in figures.flags if rater.flags] if figures else []
+    ordered = sorted(flagged, key=lambda rater: rater.flags[0].p)
+    return [FlagLine(rater.rater, rater.screens, tuple((f.words, _why(f)) for f in rater.flags)) for rater in ordered]
 
 
 def _why(finding: QualityFinding) -> str:
@@ -306,8 +300,8 @@ def hour_bars(figures: LiveFigures | None, now: int) -> list[HourBar]:
     """The last two days, hour by hour; the highest bar fills the chart."""
     latest = datetime.fromtimestamp(now / 1000, UTC)
     hours = [latest - timedelta(hours=HOURS - 1 - k) for k in range(HOURS)]
-    given = figures.hours if figures else {}
-    counts = [given.get(hour.strftime("%Y-%m-%dT%H"), 0) for hour in hours]
+    by_hour = figures.hours if figures else {}
+    counts = [by_hour.get(hour.strftime("%Y-%m-%dT%H"), 0) for hour in hours]
     most = max(counts, default=0) or 1
     bars = []
     for k, (hour, n) in enumerate(zip(hours, counts)):

@@ -1,4 +1,4 @@
-"""What the owner's forms send, checked; and forms that work once, however often a page is loaded again."""
+"""The owner's pages with forms: raters, settings and data. A form works once, however often its page is reloaded."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import hashlib
 import secrets
 import tempfile
 import threading
-from collections import OrderedDict
+from collections import Counter, OrderedDict
 from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -19,19 +19,20 @@ from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import FormData, UploadFile
 from starlette.responses import FileResponse, HTMLResponse, RedirectResponse, Response
 
-from salon.collect.questions import languages
-from salon.collect.settings import StudioSettings
-from salon.collect.studio.adjudication import ADJUDICATORS
-from salon.collect.studio.answer_import import ImportReport, import_answers
-from salon.collect.studio.rater_side import Invitation, RaterProgress
-from salon.collect.studio.setup import change_settings as changed
-from salon.collect.studio.setup import current_settings_text, set_toml_values
-from salon.collect.studio.studio import Studio
+from salon.collect import (
+    ADJUDICATORS,
+    ImportReport,
+    Invitation,
+    Studio,
+    StudioSettings,
+    change_settings as changed,
+    current_settings_text,
+    import_answers,
+    languages,
+    set_toml_values,
+)
 from salon.errors import BadFile, BadValue, SalonError
-from salon.store.atomic_files import whole_file
-from salon.store.database.connection import now_ms
-from salon.store.formats import KINDS
-from salon.store.pictures import ENDINGS, read_picture
+from salon.store import ENDINGS, KINDS, now_ms, read_picture, whole_file
 from salon.web.api_owner import EXPORT_FORMS, pack_study
 from salon.web.auth import OwnerSession, Session, get_studio, read_form
 from salon.web.images import study_images
@@ -71,7 +72,7 @@ def form_number(fields: FormData, name: str, *, low: int, high: int) -> int:
 
 def form_files(fields: FormData, name: str) -> list[UploadFile]:
     """The files of one field that have something in them."""
-    return [one for one in fields.getlist(name) if isinstance(one, UploadFile) and (one.filename or one.size)]
+    return [file for file in fields.getlist(name) if isinstance(file, UploadFile) and (file.filename or file.size)]
 
 
 def _found_words(value: object) -> str:
@@ -103,9 +104,7 @@ class FormKeys:
             return True
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of raters: invite, pause, remove, erase; links that are shown once; hours and pay.
-# --------------------------------------------------------------------------------------------------
+# -- raters ---------------------------------------------------------------------------------------------------------
 
 router = APIRouter(include_in_schema=False)
 
@@ -127,10 +126,10 @@ class RaterLink:
 @router.get("/owner/raters")
 def raters(session: OwnerSession, request: Request, done: str = "", rater: str = "") -> HTMLResponse:
     """Everyone who was invited."""
-    known = any(one.id == rater for one in get_studio(request).database.raters())  # a link may say anything
-    said = f"{rater} is {RATER_CHANGES[done]}." if done in RATER_CHANGES and known else ""
-    said = "The rater and everything they gave is erased." if done == "erase" else said
-    return _raters_page(session, request, said=said)
+    is_rater = any(entry.id == rater for entry in get_studio(request).database.raters())  # a link may say anything
+    message = f"{rater} is {RATER_CHANGES[done]}." if done in RATER_CHANGES and is_rater else ""
+    message = "The rater and everything they gave is erased." if done == "erase" else message
+    return _raters_page(session, request, message=message)
 
 
 @router.post("/owner/invite")
@@ -140,8 +139,8 @@ def invite(session: OwnerSession, request: Request, fields: Fields) -> HTMLRespo
     get_studio(request).settings.cohort(cohort)
     if not _form_keys.use(form_text(fields, "once")):
         return _shown_before(session, request)
-    made = get_studio(request).invite(cohort, number)
-    return _raters_page(session, request, links=[_rater_link(one, request) for one in made])
+    invitations = get_studio(request).invite(cohort, number)
+    return _raters_page(session, request, links=[_rater_link(invitation, request) for invitation in invitations])
 
 
 @router.post("/owner/adjudicators")
@@ -149,8 +148,8 @@ def invite_adjudicator(session: OwnerSession, request: Request, fields: Fields) 
     """A link for somebody who settles disputed questions."""
     if not _form_keys.use(form_text(fields, "once")):
         return _shown_before(session, request)
-    made = get_studio(request).invite_adjudicator()
-    return _raters_page(session, request, links=[_rater_link(made, request)])
+    invitation = get_studio(request).invite_adjudicator()
+    return _raters_page(session, request, links=[_rater_link(invitation, request)])
 
 
 @router.post("/owner/raters")
@@ -182,8 +181,8 @@ def erase(session: OwnerSession, request: Request, fields: Fields) -> Response:
     state = studio.database.rater(rater)
     if form_text(fields, "typed").strip() != rater:
         answers = studio.database.answered().get(rater, 0)
-        said = "That is not the name. Nothing was erased."
-        return owner_page("erase", session, request, 422, here="raters", rater=state, answers=answers, said=said)
+        message = "That is not the name. Nothing was erased."
+        return owner_page("erase", session, request, 422, here="raters", rater=state, answers=answers, said=message)
     studio.erase(rater)
     return _redirect_to_raters(done="erase")
 
@@ -192,17 +191,22 @@ def erase(session: OwnerSession, request: Request, fields: Fields) -> Response:
 
 
 def _raters_page(
-    session: Session, request: Request, *, said: str = "", links: list[RaterLink] | None = None, status: int = 200
+    session: Session, request: Request, *, message: str = "", links: list[RaterLink] | None = None, status: int = 200
 ) -> HTMLResponse:
     studio, now = get_studio(request), now_ms()
     paid = studio.payments()
-    rows = [_rater_row(one, now) | {"paid": paid[one.rater]} for one in studio.progress()]
+    rows = [
+        vars(entry)
+        | {"total": max(entry.total, entry.answered), "last": ago(entry.last_at, now)}
+        | {"once": FormKeys.new(), "paid": paid[entry.rater]}
+        for entry in studio.progress()
+    ]
     return owner_page(
         "raters",
         session,
         request,
         status,
-        said=said,
+        said=message,
         links=links or [],
         rows=rows,
         cohorts=studio.settings.cohorts,
@@ -210,34 +214,28 @@ def _raters_page(
         invited={cohort.id: sum(row["cohort"] == cohort.id for row in rows) for cohort in studio.settings.cohorts},
         code=studio.settings.completion_code,
         pays=any((studio.settings.pay.per_hour, studio.settings.pay.per_answer, studio.settings.pay.flat)),
-        sum_paid=sum((one.amount for one in paid.values()), start=0),
+        sum_paid=sum((entry.amount for entry in paid.values()), start=0),
         currency=studio.settings.pay.currency,
-        adjudicators=[one for one in studio.database.raters() if one.cohort == ADJUDICATORS],
+        adjudicators=[entry for entry in studio.database.raters() if entry.cohort == ADJUDICATORS],
         once=FormKeys.new(),
         most=MOST_LINKS,
     )
 
 
-def _rater_row(one: RaterProgress, now: int) -> dict[str, Any]:
-    return vars(one) | {"total": max(one.total, one.answered), "last": ago(one.last_at, now), "once": FormKeys.new()}
-
-
-def _rater_link(made: Invitation, request: Request) -> RaterLink:
-    return RaterLink(made.rater, f"{request.app.state.settings.address}/enter/{made.token}")
+def _rater_link(invitation: Invitation, request: Request) -> RaterLink:
+    return RaterLink(invitation.rater, f"{request.app.state.settings.address}/enter/{invitation.token}")
 
 
 def _shown_before(session: Session, request: Request) -> HTMLResponse:
-    said = "These links were shown before, and a link is shown only once. Whoever has none can be given a new one."
-    return _raters_page(session, request, said=said, status=409)
+    message = "These links were shown before, and a link is shown only once. Whoever has none can be given a new one."
+    return _raters_page(session, request, message=message, status=409)
 
 
-def _redirect_to_raters(**told: str) -> RedirectResponse:
-    return RedirectResponse(f"/owner/raters?{urlencode(told)}", 303)
+def _redirect_to_raters(**query: str) -> RedirectResponse:
+    return RedirectResponse(f"/owner/raters?{urlencode(query)}", 303)
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of settings: studio.toml as it is, the plain things as a form, mistakes told in place.
-# --------------------------------------------------------------------------------------------------
+# -- settings -------------------------------------------------------------------------------------------------------
 
 MOST_TEXT = 500_000
 """Characters of a studio.toml, and of each text in the form."""
@@ -338,6 +336,10 @@ def _settings_page(
     studio = get_studio(request)
     now = studio.settings.model_dump(mode="json")
     typed = {name: str(value) for name, value in fields.items()} if fields else {}
+    agreed: Counter[str] = Counter()  # raters who agreed to each version of the consent text
+    for rater in studio.database.raters():
+        if rater.cohort in studio.plan.runs:
+            agreed.update(studio.database.consents(rater.id).keys())
     return owner_page(
         "settings",
         session,
@@ -350,7 +352,7 @@ def _settings_page(
         numbers=[(name, label, typed.get(name, f"{_at(now, name):g}")) for name, label in NUMBERS.items()],
         texts={name: typed.get(name, _at(now, name) or "") for name in TEXTS},
         languages=languages(),
-        agreed=_consent_counts(studio),
+        agreed=agreed,
         keys=list(_keys(StudioSettings)),
     )
 
@@ -359,15 +361,6 @@ def _at(record: dict[str, Any], name: str) -> Any:
     for part in name.split("."):
         record = record[part]
     return record
-
-
-def _consent_counts(studio: Studio) -> dict[str, int]:
-    """Raters who agreed to each version of the consent text."""
-    found: dict[str, int] = {}
-    for rater in studio.database.raters():
-        for version in studio.database.consents(rater.id) if rater.cohort in studio.plan.runs else ():
-            found[version] = found.get(version, 0) + 1
-    return found
 
 
 def _keys(model: type[BaseModel], path: str = "") -> Iterator[tuple[str, str, str]]:
@@ -386,17 +379,15 @@ def _model_in(annotation: Any) -> type[BaseModel] | None:
     """The model behind a key: itself, one of several, or None."""
     if isinstance(annotation, type) and issubclass(annotation, BaseModel):
         return annotation
-    found = (_model_in(part) for part in getattr(annotation, "__args__", ()))
-    return next((one for one in found if one is not None), None)
+    models = (_model_in(part) for part in getattr(annotation, "__args__", ()))
+    return next((model for model in models if model is not None), None)
 
 
 def _text_mark(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:16]
 
 
-# --------------------------------------------------------------------------------------------------
-# The owner's page of data: the study out in many forms, answers of other tools in, pictures for reference.
-# --------------------------------------------------------------------------------------------------
+# -- data -----------------------------------------------------------------------------------------------------------
 
 REFERENCES = "references"
 """Folder of uploaded pictures, inside the study."""
@@ -434,11 +425,11 @@ async def import_file(session: OwnerSession, request: Request, fields: Fields) -
     criterion, kind = form_text(fields, "criterion"), form_text(fields, "kind", default="")
     if not files:
         return _data_page(session, request, wrong=BadFile("a file is needed", found="none"))
-    given = await files[0].read()
+    data = await files[0].read()
     only_known = "only_known" in fields
     try:
         report = await run_in_threadpool(
-            _import_answers, get_studio(request), given, files[0].filename or "", criterion, kind or None, only_known
+            _import_answers, get_studio(request), data, files[0].filename or "", criterion, kind or None, only_known
         )
     except SalonError as error:
         return _data_page(session, request, wrong=error)
@@ -446,58 +437,63 @@ async def import_file(session: OwnerSession, request: Request, fields: Fields) -
 
 
 def _import_answers(
-    studio: Studio, given: bytes, name: str, criterion: str, kind: str | None, only_known: bool
+    studio: Studio, data: bytes, name: str, criterion: str, kind: str | None, only_known: bool
 ) -> ImportReport:
     """The file is kept under a name of our own while it is read; what is wrong with it is told without that name.
 
     Packed files are refused: 64 MB of them unpack to more than any server has.
     """
-    if given.startswith(GZIP_START):
+    if data.startswith(GZIP_START):
         raise BadFile("a file that is not packed is needed", found="a gzip file", remedy="unpack it first")
     suffix = Path(name).suffix.lower()
     with tempfile.TemporaryDirectory(prefix="salon-import-") as room:
         path = Path(room) / f"answers{suffix if suffix in _SUFFIXES else '.txt'}"
-        path.write_bytes(given)
+        path.write_bytes(data)
         try:
             return import_answers(studio, path, criterion=criterion, kind=kind, only_known=only_known)
         except SalonError as error:
-            needed, found, remedy = (str(part or "").replace(str(path), "the file") for part in _parts(error))
-            raise type(error)(needed, found=found or None, remedy=remedy or None) from None
-
-
-def _parts(error: SalonError) -> tuple[object, object, object]:
-    return f"{error.where}: {error.needed}" if error.where else error.needed, error.found, error.remedy
+            needed, what, remedy = (
+                str(part or "").replace(str(path), "the file")
+                for part in (
+                    f"{error.where}: {error.needed}" if error.where else error.needed,
+                    error.found,
+                    error.remedy,
+                )
+            )
+            raise type(error)(needed, found=what or None, remedy=remedy or None) from None
 
 
 @router.post("/owner/pictures")
 async def pictures(session: OwnerSession, request: Request, fields: Fields) -> Response:
     """Pictures for the reference panel, each decoded whole before it is kept."""
-    taken = []
-    for one in form_files(fields, "files"):
-        taken.append(
-            await run_in_threadpool(_keep_picture, get_studio(request).folder, one.filename or "", await one.read())
+    uploads = []
+    for upload in form_files(fields, "files"):
+        uploads.append(
+            await run_in_threadpool(
+                _keep_picture, get_studio(request).folder, upload.filename or "", await upload.read()
+            )
         )
-    if not taken:
+    if not uploads:
         return _data_page(session, request, wrong=BadFile("pictures are needed", found="none"))
-    kept = [one.path for one in taken if one.path]
-    if kept:
-        get_studio(request).database.note("owner", "pictures uploaded", count=len(kept))
-    return _data_page(session, request, taken=taken)
+    paths = [upload.path for upload in uploads if upload.path]
+    if paths:
+        get_studio(request).database.note("owner", "pictures uploaded", count=len(paths))
+    return _data_page(session, request, uploads=uploads)
 
 
 def _keep_picture(folder: Path, name: str, data: bytes) -> UploadedPicture:
     """Named by content: nothing of the name that was sent becomes a path."""
-    shown = name[-80:]
+    short_name = name[-80:]
     try:
         picture = read_picture(data)
     except SalonError as error:
-        return UploadedPicture(shown, words=f"{error.needed}, found {error.found}")
-    kept, form = picture.plain()
+        return UploadedPicture(short_name, words=f"{error.needed}, found {error.found}")
+    plain, form = picture.plain()
     place = folder / REFERENCES / f"{picture.sha256[:24]}{ENDINGS[form]}"
     place.parent.mkdir(exist_ok=True)
     with whole_file(place) as file:
-        file.write(kept)
-    return UploadedPicture(shown, f"{REFERENCES}/{place.name}", f"{form}, {picture.width} × {picture.height}")
+        file.write(plain)
+    return UploadedPicture(short_name, f"{REFERENCES}/{place.name}", f"{form}, {picture.width} × {picture.height}")
 
 
 def _data_page(
@@ -506,7 +502,7 @@ def _data_page(
     *,
     wrong: SalonError | None = None,
     report: ImportReport | None = None,
-    taken: list[UploadedPicture] | None = None,
+    uploads: list[UploadedPicture] | None = None,
 ) -> HTMLResponse:
     studio = get_studio(request)
     folder = studio.folder / REFERENCES
@@ -518,7 +514,7 @@ def _data_page(
         422 if wrong else 200,
         wrong=wrong,
         report=report,
-        taken=taken or [],
+        taken=uploads or [],
         forms=EXPORT_FORMS,
         kinds={name: form.about for name, form in KINDS.items() if not form.folder},
         criteria=[(id, criterion.title) for id, criterion in studio.criteria.items()],

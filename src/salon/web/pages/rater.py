@@ -1,7 +1,10 @@
-"""A rater's pages: one address, `/`, that always shows what comes next; forms that post and come back to it.
+"""A rater's pages: `/` always shows what comes next; forms post and come back to it.
 
 Everything works with plain forms. JavaScript adds countdowns, keys, zoom, and an answer that is sent again, under the
 same key, until the studio has said that it is saved.
+
+Names of form fields end in the number of their criterion: `answer0`; ranks and points add their own, `rank0.2`,
+`point0.3`. Field values are checked where answers become judgments.
 """
 
 from __future__ import annotations
@@ -17,22 +20,26 @@ from fastapi import APIRouter, Depends, Path, Request
 from starlette.datastructures import FormData
 from starlette.responses import HTMLResponse, RedirectResponse, Response
 
-from salon.collect.assignment import NoMoreQuestions, Rest
-from salon.collect.questions import (
+from salon.collect import (
+    EntryStep,
     Given,
     MergedOrder,
     NextPair,
+    NoMoreQuestions,
     PairAnswer,
     RaterQuestion,
+    Rest,
+    ShownTask,
+    Studio,
+    StudioStep,
+    TooEarly,
     criterion_question,
+    is_merge_ranking,
     most_questions,
     next_merge_step,
 )
-from salon.collect.settings import Phase
-from salon.collect.studio.rater_side import EntryStep, ShownTask, StudioStep, TooEarly, is_merge_ranking
-from salon.collect.studio.studio import Studio
 from salon.errors import BadValue
-from salon.store.database.connection import AlreadyAnswered, KeyReused, NothingToUndo
+from salon.store import AlreadyAnswered, KeyReused, NothingToUndo
 from salon.study import Criterion
 from salon.web.api_rater import client_class
 from salon.web.auth import RaterSession, get_auth, get_studio, read_form
@@ -79,20 +86,12 @@ def _welcome(studio: Studio, rater: str, shared: dict[str, Any]) -> HTMLResponse
     work = studio.workload(rater)
     cohort = studio.settings.cohort(work.cohort)
     criteria = dict.fromkeys(id for phase in cohort.phases for id in phase.criteria)
-    return render_page(
-        "rater/welcome.html",
-        questions=work.questions,
-        minutes=max(1, round(work.minutes)),
-        titles=[studio.criteria[id].title for id in criteria],
-        keys=_keys(cohort.phases),
-        **shared,
-    )
-
-
-def _keys(phases: Sequence[Phase]) -> list[tuple[str, str]]:
-    """The keys that help in these phases, each with the name of its sentence."""
-    protocols = {phase.protocol for phase in phases}
-    paired = [one for one in phases if one.protocol == "compare" or (one.protocol, one.ranking) == ("rank", "merge")]
+    protocols = {phase.protocol for phase in cohort.phases}
+    paired = [
+        phase
+        for phase in cohort.phases
+        if phase.protocol == "compare" or (phase.protocol, phase.ranking) == ("rank", "merge")
+    ]
     offered = {
         ("←", "compare.left"): bool(paired),
         ("→", "compare.right"): bool(paired),
@@ -102,7 +101,15 @@ def _keys(phases: Sequence[Phase]) -> list[tuple[str, str]]:
         ("Z", "answer.zoom"): True,
         ("U", "answer.undo"): True,
     }
-    return [key for key, is_offered in offered.items() if is_offered]
+    keys = [key for key, is_offered in offered.items() if is_offered]
+    return render_page(
+        "rater/welcome.html",
+        questions=work.questions,
+        minutes=max(1, round(work.minutes)),
+        titles=[studio.criteria[id].title for id in criteria],
+        keys=keys,
+        **shared,
+    )
 
 
 def _note_words(note: str, step: StudioStep, words: PageWords) -> str:
@@ -146,9 +153,9 @@ def screener(session: RaterSession, request: Request, fields: Fields) -> Respons
     """Answer the screener. Fields bear the ids of questions: a form from before a change says nothing else by place."""
     studio = get_studio(request)
     ids = [question.id for question in studio.settings.screener]
-    given = form_texts(fields, [f"question.{id}" for id in ids])
+    answers = form_texts(fields, [f"question.{id}" for id in ids])
     try:
-        studio.screener(session.rater, dict(zip(ids, given.values())))
+        studio.screener(session.rater, dict(zip(ids, answers.values())))
     except BadValue:
         return _redirect_home(request, "missing")
     return _redirect_home(request)
@@ -159,10 +166,10 @@ def profile(session: RaterSession, request: Request, fields: Fields) -> Response
     """Say something about oneself; a form that lacks a field, from before a change, is shown as it is now."""
     studio = get_studio(request)
     names = studio.settings.profile
-    given = form_texts(fields, [f"field.{name}" for name in names])
-    if any(name not in fields for name in given):
+    values = form_texts(fields, [f"field.{name}" for name in names])
+    if any(name not in fields for name in values):
         return _redirect_home(request)
-    studio.profile(session.rater, dict(zip(names, given.values())))
+    studio.profile(session.rater, dict(zip(names, values.values())))
     return _redirect_home(request)
 
 
@@ -190,8 +197,8 @@ def ready(task: TaskId, session: RaterSession, request: Request) -> Response:
 def pair(task: TaskId, session: RaterSession, request: Request, fields: Fields) -> Response:
     """Keep the answer to one pair of a ranking. A form that was sent before changes nothing."""
     try:
-        before, given = read_pair(fields)
-        get_studio(request).answer_pair(session.rater, task, before, given)
+        before, pair_answer = read_pair(fields)
+        get_studio(request).answer_pair(session.rater, task, before, pair_answer)
     except TooEarly:
         return _redirect_home(request, "wait")
     except BadValue:
@@ -204,9 +211,9 @@ def answer(task: TaskId, session: RaterSession, request: Request, fields: Fields
     """Save an answer, and come back to what is next. A form that was sent before changes nothing."""
     studio = get_studio(request)
     try:
-        given = read_answer(fields, studio.question(session.rater, task))
+        form_answer = read_answer(fields, studio.question(session.rater, task))
         key = form_texts(fields, ["key"])["key"]
-        studio.submit(session.rater, task, given, key=key, client=client_class(request.headers))
+        studio.submit(session.rater, task, form_answer, key=key, client=client_class(request.headers))
     except TooEarly:
         return _redirect_home(request, "wait")
     except BadValue:
@@ -264,11 +271,7 @@ def _redirect_home(request: Request, note: str = "") -> Response:
     return RedirectResponse(there, status_code=303)
 
 
-# --------------------------------------------------------------------------------------------------
-# From the fields of a form to an answer. What the fields hold is checked below, where answers become judgments.
-#
-# Fields end in the number of their criterion: `answer0`; ranks and points add their own, `rank0.2`, `point0.3`.
-# --------------------------------------------------------------------------------------------------
+# -- answers from form fields ---------------------------------------------------------------------------------------
 
 _SHORT: dict[str, PairAnswer] = {"1": "first", "2": "second", "t": "tie"}
 _MOST_PAIRS = 1000
@@ -291,7 +294,7 @@ def read_pair(fields: FormData) -> tuple[tuple[PairAnswer, ...], PairAnswer]:
     before, answer = _text(fields, "pairs"), _text(fields, "pair")
     if not set(before) <= set(_SHORT) or answer not in _SHORT or len(before) > _MOST_PAIRS:
         raise BadValue("answers to pairs are needed", found=repr(before + answer)[:40], where="the ranking")
-    return tuple(_SHORT[one] for one in before), _SHORT[answer]
+    return tuple(_SHORT[letter] for letter in before), _SHORT[answer]
 
 
 def short_pairs(pairs: Sequence[PairAnswer]) -> str:
@@ -324,14 +327,14 @@ def _read_ranks(fields: FormData, k: int, question: RaterQuestion) -> list[list[
     if not all(rank.isdecimal() and len(rank) < 4 for rank in ranks):
         raise BadValue("a rank for every picture is needed", found=", ".join(map(repr, ranks)), where="the answer")
     numbers = [int(rank) for rank in ranks]
-    return [[place for place, rank in enumerate(numbers) if rank == one] for one in sorted(set(numbers))]
+    return [[place for place, rank in enumerate(numbers) if rank == level] for level in sorted(set(numbers))]
 
 
 def _read_points(fields: FormData, k: int, question: RaterQuestion) -> list[bool | None]:
     chosen = [_text(fields, f"point{k}.{point}") for point in range(len(question.points))]
-    if not all(one in _POINTS for one in chosen):
+    if not all(choice in _POINTS for choice in chosen):
         raise BadValue("an answer for every point is needed", found=", ".join(map(repr, chosen)), where="the answer")
-    return [_POINTS[one] for one in chosen]
+    return [_POINTS[choice] for choice in chosen]
 
 
 def _read_cells(fields: FormData, k: int, question: RaterQuestion) -> list[int]:
@@ -363,9 +366,7 @@ def _text(fields: FormData, name: str) -> str:
     return value if isinstance(value, str) else ""
 
 
-# --------------------------------------------------------------------------------------------------
-# What the page of a question tells: pictures under code-names, criteria as they are asked, pairs of a ranking.
-# --------------------------------------------------------------------------------------------------
+# -- the page of a question -----------------------------------------------------------------------------------------
 
 _NUMBERED = 7
 """Scales with more levels stand in one narrow row."""
@@ -431,18 +432,18 @@ def _ranks(merging: NextPair | MergedOrder | None, places: int) -> list[int]:
     """The rank that stands beside each place at first."""
     if not isinstance(merging, MergedOrder):
         return list(range(1, places + 1))
-    found = {place: rank for rank, tier in enumerate(merging.tiers, 1) for place in tier}
-    return [found[place] for place in range(places)]
+    rank_of = {place: rank for rank, tier in enumerate(merging.tiers, 1) for place in tier}
+    return [rank_of[place] for place in range(places)]
 
 
 def _pictures(task: ShownTask, images: Images, rater: str, words: PageWords) -> list[ScreenPicture]:
     sides = ("compare.picture_left", "compare.picture_right") if task.shown.question.kind == "compare" else ()
-    made = []
+    pictures = []
     for place, (item, name) in enumerate(zip(task.shown.order, task.shown.code_names)):
         alt = words(sides[place], name=name) if sides else name
         screen, full = (images.rater_address(item, size, rater=rater, task=task.id) for size in ("screen", "full"))
-        made.append(ScreenPicture(name, alt, screen, full))
-    return made
+        pictures.append(ScreenPicture(name, alt, screen, full))
+    return pictures
 
 
 def _criterion_values(criterion: Criterion, kind: str, words: PageWords) -> dict[str, Any]:
@@ -486,9 +487,9 @@ def _key(value: float, place: int) -> str:
 
 def _instructed(task: ShownTask, words: PageWords) -> str:
     """What an attention check says."""
-    wanted = task.shown.screen().get("instructed")
-    if wanted is None:
+    instructed = task.shown.screen().get("instructed")
+    if instructed is None:
         return ""
     if task.shown.question.expected_item is None:
-        return words("attention.choose_value", value=f"{wanted:g}")
-    return words("attention.choose_picture", name=task.shown.code_names[wanted])
+        return words("attention.choose_value", value=f"{instructed:g}")
+    return words("attention.choose_picture", name=task.shown.code_names[instructed])

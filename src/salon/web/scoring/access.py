@@ -1,4 +1,11 @@
-"""Where a scoring service listens, what it takes and what it refuses."""
+"""Who may use the scoring service: its settings, its tokens, and how many requests may be under way.
+
+    .salon-scores/tokens.json     [{"name", "sha256", "scopes", "made_at"}, ...], mode 0600
+
+A token holds 256 random bits and is shown once; the service keeps its SHA-256. Scopes: `score` asks for scores,
+comparisons, picks, gates and explanations, and may give feedback; `admin` loads and swaps models; `metrics` reads
+/metrics. The file is read again when it changes, so a revoked token ends at once.
+"""
 
 from __future__ import annotations
 
@@ -21,8 +28,8 @@ from starlette.datastructures import Headers
 from starlette.types import ASGIApp, Receive, Scope, Send
 
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.select.service.model import QueueFull
-from salon.study.nouns import Noun
+from salon.select import QueueFull
+from salon.study import Noun
 from salon.web.auth import check_origin
 from salon.web.errors import NotAllowed, NotSignedIn
 from salon.web.guard import Buckets, address_of, bearer_token
@@ -55,7 +62,7 @@ class ScoringSettings(WebSettings):
 
 
 def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
-    """`settings` if they leave no door open; BadValue names the flag that must change."""
+    """`settings` if they are safe; BadValue names the flag that must change."""
     check_web_settings(settings)
     if settings.no_token and not is_loopback(settings.host):
         raise BadValue(
@@ -68,15 +75,7 @@ def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
     return settings
 
 
-# --------------------------------------------------------------------------------------------------
-# Who may ask, and for what. A token holds 256 random bits and is shown once; the service keeps its SHA-256.
-#
-#     .salon-scores/tokens.json     [{"name", "sha256", "scopes", "made_at"}, ...], mode 0600
-#
-# Scopes: `score` asks for scores, comparisons, picks, gates and explanations, and may give feedback; `admin` loads and
-# swaps models; `metrics` reads /metrics. The file is read again when it changes, so a token that is revoked ends at
-# once.
-# --------------------------------------------------------------------------------------------------
+# -- tokens ---------------------------------------------------------------------------------------------------------
 
 TokenScope = Literal["score", "admin", "metrics"]
 SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)
@@ -118,7 +117,7 @@ def read_tokens(folder: Path) -> list[Token]:
         return []
     check_private(path)
     try:
-        return [Token.parse(one, where=str(path)) for one in json.loads(path.read_text(encoding="utf-8"))]
+        return [Token.parse(entry, where=str(path)) for entry in json.loads(path.read_text(encoding="utf-8"))]
     except (ValueError, TypeError, RecursionError, BadValue) as error:  # BadFile: its words are never told a caller
         raise BadFile("a file of tokens is needed", found=str(error), where=str(path)) from None
 
@@ -127,28 +126,33 @@ def new_token(folder: Path, name: str, scopes: Sequence[str] = ("score",)) -> st
     """Make a token; it is given out now and can never be read again."""
     if not _NAME.fullmatch(name):
         raise BadValue("a name of letters, digits, dots and hyphens is needed", found=repr(name))
-    if unknown := [one for one in scopes if one not in SCOPES] or not scopes:
+    if unknown := [item for item in scopes if item not in SCOPES] or not scopes:
         raise BadValue("scopes of a token are needed", found=repr(unknown), remedy=", ".join(SCOPES))
     token = secrets.token_urlsafe(_TOKEN_BYTES)
-    made = Token(name=name, sha256=_hash(token), scopes=tuple(dict.fromkeys(scopes)), made_at=_now())
+    entry = Token(
+        name=name,
+        sha256=_hash(token),
+        scopes=tuple(dict.fromkeys(scopes)),
+        made_at=datetime.now(UTC).isoformat(timespec="seconds"),
+    )
     with _locked(folder):
-        known = read_tokens(folder)
-        if any(one.name == name for one in known):
+        tokens = read_tokens(folder)
+        if any(item.name == name for item in tokens):
             raise BadValue(
                 "a name that no other token has is needed", found=repr(name), remedy="revoke the other first"
             )
-        _write(folder, [*known, made])
+        _write(folder, [*tokens, entry])
     return token
 
 
 def revoke_token(folder: Path, name: str) -> None:
     """End a token; a running service knows at its next request."""
     with _locked(folder):
-        known = read_tokens(folder)
-        if all(one.name != name for one in known):
-            told = ", ".join(one.name for one in known) or "there is none"
-            raise UnknownReference("the name of a token is needed", found=repr(name), remedy=told)
-        _write(folder, [one for one in known if one.name != name])
+        tokens = read_tokens(folder)
+        if all(token.name != name for token in tokens):
+            names = ", ".join(token.name for token in tokens) or "there is none"
+            raise UnknownReference("the name of a token is needed", found=repr(name), remedy=names)
+        _write(folder, [token for token in tokens if token.name != name])
 
 
 @contextmanager
@@ -162,18 +166,14 @@ def _locked(folder: Path) -> Iterator[None]:
 
 
 def _write(folder: Path, tokens: Sequence[Token]) -> None:
-    write_private(folder / FILE, json.dumps([one.record() for one in tokens], indent=1).encode())
+    write_private(folder / FILE, json.dumps([token.record() for token in tokens], indent=1).encode())
 
 
 def _hash(token: str) -> str:
     return hashlib.sha256(token.encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="seconds")
-
-
-# -- the door ------------------------------------------------------------------------------------------------------
+# -- authentication -------------------------------------------------------------------------------------------------
 
 
 class TokenAuth:
@@ -193,21 +193,21 @@ class TokenAuth:
         token = bearer_token(headers)
         if token is None:
             raise NotSignedIn("a token is needed", found="none", remedy="send it as Authorization: Bearer TOKEN")
-        given, found = _hash(token[:_LONGEST_TOKEN]), None
-        for one in self._known():  # all of them, whichever fits: the time says nothing
-            if hmac.compare_digest(one.sha256, given):
-                found = one
-        if found is None:
+        sent_hash, match = _hash(token[:_LONGEST_TOKEN]), None
+        for entry in self._known():  # all of them, whichever fits: the time says nothing
+            if hmac.compare_digest(entry.sha256, sent_hash):
+                match = entry
+        if match is None:
             self._failures.take(address)
             raise NotSignedIn("a token that is known is needed", found="another", remedy="ask whoever runs the service")
-        return ServiceCaller(found.name, frozenset(found.scopes))
+        return ServiceCaller(match.name, frozenset(match.scopes))
 
     def _known(self) -> list[Token]:
         try:
-            found = (self.settings.folder / FILE).stat()
+            status = (self.settings.folder / FILE).stat()
         except OSError:
             return []
-        mark = found.st_mtime_ns, found.st_ino
+        mark = status.st_mtime_ns, status.st_ino
         with self._turn:
             if mark != self._mark:
                 self._tokens, self._mark = read_tokens(self.settings.folder), mark
@@ -216,8 +216,8 @@ class TokenAuth:
 
 def caller_of(request: Request, scope: str) -> ServiceCaller:
     """Whose request it is; NotAllowed without the scope."""
-    known = request.scope.setdefault("state", {}).get("caller")
-    caller: ServiceCaller = known or request.app.state.door.who(request.headers, address_of(request.scope))
+    caller_in_scope = request.scope.setdefault("state", {}).get("caller")
+    caller: ServiceCaller = caller_in_scope or request.app.state.auth.who(request.headers, address_of(request.scope))
     if scope not in caller.scopes:
         raise NotAllowed(f"a token with the scope {scope!r} is needed", found="one without it")
     return caller
@@ -251,9 +251,7 @@ AdminCaller = Annotated[ServiceCaller, Depends(_admin)]
 MetricsCaller = Annotated[ServiceCaller, Depends(_metrics)]
 
 
-# --------------------------------------------------------------------------------------------------
-# How many requests with pictures may be under way, and how many bytes: known before a body is read.
-# --------------------------------------------------------------------------------------------------
+# -- requests under way ---------------------------------------------------------------------------------------------
 
 _WAIT_SECONDS = 1.0
 

@@ -1,4 +1,4 @@
-"""From what a model saw to what is answered, and to the log of decisions."""
+"""Answers of the scoring service: from model results to JSON, the decision log, and the OpenAPI schema of bodies."""
 
 from __future__ import annotations
 
@@ -12,13 +12,21 @@ from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from salon.calls.scores_schema import CriterionInfo, PictureScores, Score, ScoringAnswer, ServiceError
+from salon.calls import CriterionInfo, PictureScores, Score, ScoringAnswer, ServiceError
 from salon.errors import UnknownReference
-from salon.judge.scoring import MissingScore, PictureScore, ScoreResult
-from salon.select.service.decisions import Decision
-from salon.select.service.model import ModelAnswer, ScoringModel, ServedCriterion
-from salon.select.service.service import ServiceAnswer
-from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
+from salon.judge import MissingScore, PictureScore, ScoreResult
+from salon.select import (
+    Blend,
+    Decision,
+    ModelAnswer,
+    ScorerColumn,
+    ScoreReference,
+    ScoringModel,
+    ServedCriterion,
+    ServiceAnswer,
+    blend_columns,
+    read_weights,
+)
 from salon.web.scoring import requests as shapes
 from salon.web.scoring.access import ServiceCaller
 from salon.web.scoring.requests import ExplainIn, LookIn, PickIn, RequestPictures
@@ -32,73 +40,77 @@ def json_response(answer: ScoringAnswer) -> Response:
     return Response(answer.model_dump_json(), media_type="application/json")
 
 
-async def ask_model(request: Request, caller: ServiceCaller, sent: LookIn, taken: RequestPictures) -> ServiceAnswer:
+async def ask_model(request: Request, caller: ServiceCaller, body: LookIn, uploads: RequestPictures) -> ServiceAnswer:
     """What the active model says of the pictures of a request."""
     criteria = select_criteria(
-        request.app.state.service.active.model, sent.criteria
+        request.app.state.service.active.model, body.criteria
     )  # what cannot be answered costs no look
-    if isinstance(sent, PickIn | ExplainIn):
-        blend_criteria(sent, criteria, request.app.state.reference)
-    found: ServiceAnswer = await request.app.state.service.ask(taken.asked, caller=caller.name, seconds=sent.seconds)
-    return found
+    if isinstance(body, PickIn | ExplainIn):
+        blend_criteria(body, criteria, request.app.state.reference)
+    answered: ServiceAnswer = await request.app.state.service.ask(
+        uploads.pictures, caller=caller.name, seconds=body.seconds
+    )
+    return answered
 
 
-def select_criteria(model: ScoringModel, wanted: Sequence[str] | None) -> list[ServedCriterion]:
+def select_criteria(model: ScoringModel, names: Sequence[str] | None) -> list[ServedCriterion]:
     """The criteria that were asked for; all of them when none are named."""
-    known = {one.criterion: one for one in model.criteria}
-    for name in wanted or ():
-        if name not in known:
-            near = difflib.get_close_matches(name, known, n=1, cutoff=0.4)
-            remedy = (f"did you mean {near[0]}? " if near else "") + "there are " + ", ".join(known)
+    by_id = {criterion.criterion: criterion for criterion in model.criteria}
+    for name in names or ():
+        if name not in by_id:
+            near = difflib.get_close_matches(name, by_id, n=1, cutoff=0.4)
+            remedy = (f"did you mean {near[0]}? " if near else "") + "there are " + ", ".join(by_id)
             raise UnknownReference("a criterion that is served is needed", found=repr(name), remedy=remedy)
-    return [one for id, one in known.items() if not wanted or id in wanted]
+    return [criterion for id, criterion in by_id.items() if not names or id in names]
 
 
 def blend_criteria(
-    sent: PickIn | ExplainIn, criteria: Sequence[ServedCriterion], reference: ScoreReference | None
+    body: PickIn | ExplainIn, criteria: Sequence[ServedCriterion], reference: ScoreReference | None
 ) -> Blend:
     """How criteria become one number: as weighed, or all alike but flags, which say what to hold back."""
     columns = [
-        ScorerColumn(criterion=one.criterion, scorer=one.scorer, signature=one.signature,
-                    higher_is_better=one.card.higher_is_better, scale=one.scale)
-        for one in criteria
+        ScorerColumn(criterion=criterion.criterion, scorer=criterion.scorer, signature=criterion.signature,
+                    higher_is_better=criterion.card.higher_is_better, scale=criterion.scale)
+        for criterion in criteria
     ]  # fmt: skip
-    alike = dict.fromkeys([one.criterion for one in criteria if not one.flag], 1.0) or None
-    weights = read_weights(alike if sent.weights is None else sent.weights, [one.criterion for one in criteria])
-    return blend_columns(columns, weights, reference=None if sent.equal_scales else reference, equal=sent.equal_scales)
+    alike = dict.fromkeys([criterion.criterion for criterion in criteria if not criterion.flag], 1.0) or None
+    weights = read_weights(
+        alike if body.weights is None else body.weights, [criterion.criterion for criterion in criteria]
+    )
+    return blend_columns(columns, weights, reference=None if body.equal_scales else reference, equal=body.equal_scales)
 
 
-def criterion_info(one: ServedCriterion) -> CriterionInfo:
+def criterion_info(criterion: ServedCriterion) -> CriterionInfo:
     """What a caller has to know of a criterion."""
-    card = one.card
+    card = criterion.card
     return CriterionInfo(
-        criterion=one.criterion, scorer=one.scorer, measures=card.measures, reads=card.reads, licence=card.licence,
-        higher_is_better=card.higher_is_better, is_logit=card.is_logit, low=card.low, high=card.high, scale=one.scale,
-        flag=one.flag, signature=one.signature,
+        criterion=criterion.criterion, scorer=criterion.scorer, measures=card.measures, reads=card.reads,
+        licence=card.licence, higher_is_better=card.higher_is_better, is_logit=card.is_logit, low=card.low,
+        high=card.high, scale=criterion.scale, flag=criterion.flag, signature=criterion.signature,
     )  # fmt: skip
 
 
 def picture_scores(
-    answered: ServiceAnswer, taken: RequestPictures, criteria: Sequence[ServedCriterion]
+    answered: ServiceAnswer, uploads: RequestPictures, criteria: Sequence[ServedCriterion]
 ) -> tuple[PictureScores, ...]:
     """The numbers of each picture."""
     return tuple(
         _picture(place, name, looked, criteria)
-        for place, (looked, name) in enumerate(zip(answered.looked, taken.names))
+        for place, (looked, name) in enumerate(zip(answered.looked, uploads.names))
     )
 
 
 def _picture(place: int, name: str | None, looked: ModelAnswer, criteria: Sequence[ServedCriterion]) -> PictureScores:
-    seen = looked.picture
-    assert seen is not None, "the model names the picture it saw"
+    picture = looked.picture
+    assert picture is not None, "the model names the picture it saw"
     return PictureScores(
-        index=place, name=name, sha256=seen.sha256, width=seen.width, height=seen.height, notes=seen.notes,
-        scores={one.criterion: as_score(looked.results[one.criterion]) for one in criteria},
+        index=place, name=name, sha256=picture.sha256, width=picture.width, height=picture.height, notes=picture.notes,
+        scores={criterion.criterion: as_score(looked.results[criterion.criterion]) for criterion in criteria},
     )  # fmt: skip
 
 
 def as_score(result: ScoreResult) -> Score:
-    """A result as it is told."""
+    """A result as the answer shows it."""
     if isinstance(result, MissingScore):
         return Score(value=None, unscored=result.reason)
     value, sigma = result
@@ -108,49 +120,47 @@ def as_score(result: ScoreResult) -> Score:
 
 def score_value(looked: ModelAnswer, criterion: str) -> float | None:
     """The value under a criterion, or None."""
-    found = looked.results[criterion]
-    return found.value if isinstance(found, PictureScore) else None
+    result = looked.results[criterion]
+    return result.value if isinstance(result, PictureScore) else None
 
 
 def score_sigma(looked: ModelAnswer, criterion: str) -> float | None:
     """The sigma under a criterion, or None."""
-    found = looked.results[criterion]
-    return found.sigma if isinstance(found, PictureScore) else None
+    result = looked.results[criterion]
+    return result.sigma if isinstance(result, PictureScore) else None
 
 
 async def record_decision(
-    request: Request, caller: ServiceCaller, endpoint: str, answered: ServiceAnswer, taken: RequestPictures,
+    request: Request, caller: ServiceCaller, endpoint: str, answered: ServiceAnswer, uploads: RequestPictures,
     criteria: Sequence[ServedCriterion], **more: object,
 ) -> str | None:  # fmt: skip
-    """Log a decision before it is told; its id, or None without a log."""
+    """Log a decision before it is sent. Returns its id, or None without a log."""
     decisions = request.app.state.decisions
     if decisions is None:
         return None
-    ids = [one.criterion for one in criteria]
+    ids = [item.criterion for item in criteria]
     decision = Decision(
         endpoint=endpoint, owner=caller.name, model=f"{answered.model.order.name}@{answered.model.version}",
-        pictures=tuple(one.sha256 for one in taken.asked),
-        prompt=None if taken.prompt is None else taken.prompt.view(),
-        values={id: tuple(score_value(one, id) for one in answered.looked) for id in ids},
-        sigmas={id: tuple(score_sigma(one, id) for one in answered.looked) for id in ids
-                if any(score_sigma(one, id) is not None for one in answered.looked)},
+        pictures=tuple(item.sha256 for item in uploads.pictures),
+        prompt=None if uploads.prompt is None else uploads.prompt.view(),
+        values={id: tuple(score_value(item, id) for item in answered.looked) for id in ids},
+        sigmas={id: tuple(score_sigma(item, id) for item in answered.looked) for id in ids
+                if any(score_sigma(item, id) is not None for item in answered.looked)},
         **more,
     )  # fmt: skip
     id: str = await run_in_threadpool(decisions.record, decision)
     return id
 
 
-# --------------------------------------------------------------------------------------------------
-# The schema of the service: bodies as JSON or as a form, with examples, and the one shape of every refusal.
-# --------------------------------------------------------------------------------------------------
+# -- schema ---------------------------------------------------------------------------------------------------------
 
 _BODIES = (shapes.ScoreIn, shapes.CompareIn, shapes.PickIn, shapes.GateIn, shapes.ExplainIn)
 _SCHEMA_REF = "#/components/schemas/{model}"
 _PIXEL = "iVBORw0KGgoAAAANSUhEUgAAAAgAAAAICAIAAABLbSncAAAAFElEQVR4nGOsqKhgwAaYsIoOWgkAHYcBeHFoDCsAAAAASUVORK5CYII="
 """A gray square of eight pixels, as PNG."""
 REFUSALS: dict[int | str, dict[str, Any]] = {
-    status: {"model": ServiceError, "description": told}
-    for status, told in {
+    status: {"model": ServiceError, "description": description}
+    for status, description in {
         400: "The request cannot be read.",
         401: "No token, or none that is known.",
         403: "The token has not the scope, or a page of another site asked.",
@@ -177,12 +187,12 @@ def picture_body(shape: type[BaseModel], **example: Any) -> dict[str, Any]:
     }
     schema = {"$ref": _SCHEMA_REF.format(model=shape.__name__)}
     images = [{"base64": _PIXEL, "name": f"{name}.png"} for name in ("first", "second")]
-    told = {"images": images, "prompt": "A poster for a jazz night", **example}
+    value = {"images": images, "prompt": "A poster for a jazz night", **example}
     return {
         "requestBody": {
             "required": True,
             "content": {
-                "application/json": {"schema": schema, "examples": {"two pictures": {"value": told}}},
+                "application/json": {"schema": schema, "examples": {"two pictures": {"value": value}}},
                 "multipart/form-data": {"schema": {"type": "object", "properties": fields, "required": ["images"]}},
             },
         }
@@ -196,8 +206,8 @@ def openapi_with_bodies(app: FastAPI) -> Callable[[], dict[str, Any]]:
     def openapi() -> dict[str, Any]:
         if app.openapi_schema is None:
             schema = plain()
-            _, made = models_json_schema([(one, "validation") for one in _BODIES], ref_template=_SCHEMA_REF)
-            schema["components"]["schemas"] |= made.get("$defs", {})
+            _, definitions = models_json_schema([(model, "validation") for model in _BODIES], ref_template=_SCHEMA_REF)
+            schema["components"]["schemas"] |= definitions.get("$defs", {})
             schema["components"]["securitySchemes"] = {"token": {"type": "http", "scheme": "bearer"}}
             if not app.state.settings.no_token:
                 schema["security"] = [{"token": []}]

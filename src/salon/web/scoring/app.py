@@ -3,9 +3,10 @@
     app = create_scoring_app(service, settings, decisions=log)
 
 What routes find in `request.app.state`: `service` (ScoringService), `settings` (ScoringSettings), `decisions` (has
-`record(Decision) -> id`; None without a log), `door`, `meter`, `reference`, `gates`, `neighbourhood` and `measuring`
-(what explanations look at beside the picture). Pictures come in by `intake.take`,
-callers by `tokens.ScoreCaller` and `tokens.AdminCaller`; whoever answers about pictures calls `answers.record`.
+`record(Decision) -> id`; None without a log), `auth`, `meter`, `reference`, `gates`, `neighbourhood` and `measuring`
+(what explanations look at beside the picture). Pictures come in by `requests.read_request`,
+callers by `access.ScoreCaller` and `access.AdminCaller`. Routes that answer about pictures call
+`answers.record_decision`.
 """
 
 from __future__ import annotations
@@ -16,33 +17,32 @@ from typing import Protocol
 
 from fastapi import FastAPI
 
-from salon.select.explain_picture import MeasuringWorker, Neighborhood
-from salon.select.gate import Gate
-from salon.select.service.decisions import Decision
-from salon.select.service.drift import WatchedLog
-from salon.select.service.service import ScoringService
-from salon.select.weights import ScoreReference
-from salon.study.nouns import salon_version
-from salon.web import errors
-from salon.web import rendering as look
+from salon.select import (
+    Decision,
+    Gate,
+    MeasuringWorker,
+    Neighborhood,
+    ScoreReference,
+    ScoringService,
+    UnknownDecision,
+    WatchedLog,
+)
+from salon.select.service import model
+from salon.study import salon_version
+from salon.web import errors, rendering
 from salon.web.guard import HEADERS, RequestGuard
-from salon.web.scoring import models as routes_models
-from salon.web.scoring import routes as routes_explain
-from salon.web.scoring import routes as routes_feedback
-from salon.web.scoring import routes as routes_gate
-from salon.web.scoring import routes as routes_score
-from salon.web.scoring import status as page
-from salon.web.scoring import status as routes_plain
+from salon.web.scoring import models, routes, status
 from salon.web.scoring.access import RequestSlots, ScoringSettings, SlotRelease, TokenAuth, check_scoring_settings
 from salon.web.scoring.answers import openapi_with_bodies
 from salon.web.scoring.status import Meter, MeterMiddleware
 
 WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})
 """Routes that take pictures: a token is looked at, and a place taken, before their body is read."""
-_ROUTERS = (
-    routes_score.router, routes_gate.router, routes_models.router, routes_plain.router, look.router,
-    routes_explain.router, routes_feedback.router, page.router,
-)  # fmt: skip
+errors.STATUS.update({
+    UnknownDecision: 404, model.UnknownVersion: 404, model.LoadRefused: 403, model.LoadInProgress: 409,
+    model.LoadFailed: 422, model.QueueFull: 503, model.DeadlineExceeded: 504,
+})  # fmt: skip
+_ROUTERS = (routes.router, models.router, status.router, rendering.router)
 _POLICY = {"Content-Security-Policy": HEADERS["Content-Security-Policy"] + "; img-src 'self' blob: data:"}
 
 
@@ -79,19 +79,19 @@ def create_scoring_app(
     service.tell = meter.batch
     meter.watch(service, places)
     app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
-    app.state.door, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
+    app.state.auth, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
     app.state.gates, app.state.neighbourhood = dict(gates or {}), neighbourhood
     app.state.measuring = MeasuringWorker(None if neighbourhood is None else neighbourhood.judged.folder)
     if isinstance(decisions, WatchedLog):
-        meter.registry.register(routes_feedback.DriftGauges(decisions.monitor))
+        meter.registry.register(routes.DriftGauges(decisions.monitor))
     errors.install_error_handlers(app)
     for router in _ROUTERS:
         app.include_router(router)
-    known = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
-    app.mount("/static", look.StaticAssets())
+    paths = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
+    app.mount("/static", rendering.StaticAssets())
     app.openapi = openapi_with_bodies(app)  # type: ignore[method-assign]  # as FastAPI documents it
     headers = dict(HEADERS) | _POLICY
     app.add_middleware(RequestGuard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
     app.add_middleware(SlotRelease, places=places)
-    app.add_middleware(MeterMiddleware, meter=meter, known=known)
+    app.add_middleware(MeterMiddleware, meter=meter, paths=paths)
     return app

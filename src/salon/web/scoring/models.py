@@ -1,4 +1,4 @@
-"""Which models are loaded, and the way from one to the next: load, activate, rollback."""
+"""Routes about models: list, load, activate, roll back."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from pathlib import Path
 
 from fastapi import APIRouter, Request
 
-from salon.calls.scores_schema import ModelInfo, ModelsAnswer
-from salon.judge.measurements.table import MEASUREMENTS
-from salon.judge.scorers.registry import COMPOSITES, RELEASED
-from salon.select.service.model import LoadFailed, LoadOrder, LoadRefused
-from salon.select.service.service import ScoringService, ServedModel
-from salon.store.pictures import is_inside
+from salon.calls import ModelInfo, ModelsAnswer
+from salon.judge import COMPOSITES, MEASUREMENTS, RELEASED
+from salon.select import LoadFailed, LoadOrder, LoadRefused, ScoringService
+from salon.store import is_inside
 from salon.web.errors import log
 from salon.web.scoring import answers
 from salon.web.scoring.access import AdminCaller, ScoreCaller
@@ -30,25 +28,33 @@ async def models(request: Request, caller: ScoreCaller) -> ModelsAnswer:
 
 
 @router.post("/load", response_model=ModelsAnswer)
-async def load(sent: LoadIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
+async def load(body: LoadIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
     """Load a model beside the active one and warm it up; what cannot be loaded changes nothing."""
     service: ScoringService = request.app.state.service
     try:
-        made = await service.load(_order(sent, request.app.state.settings.model_root))
+        loaded = await service.load(
+            LoadOrder(
+                name=body.name,
+                scorers=tuple(_scorer(name, request.app.state.settings.model_root) for name in body.scorers),
+                models=tuple(_below(name, request.app.state.settings.model_root) for name in body.models),
+            )
+        )
     except LoadFailed as error:
         log.warning("%s: %s", caller.name, error)
-        raise _without_folders(error) from None
-    log.info("%s loaded model %s", caller.name, made.version)
-    if sent.activate:
-        service.activate(made.version)
+        parts = [part and _FOLDERS.sub("", part) for part in (error.needed, error.found, error.where, error.remedy)]
+        without_folders = LoadFailed(str(parts[0]), found=parts[1], where=parts[2], remedy=parts[3])
+        raise without_folders from None
+    log.info("%s loaded model %s", caller.name, loaded.version)
+    if body.activate:
+        service.activate(loaded.version)
     return _models_answer(request)
 
 
 @router.post("/activate", response_model=ModelsAnswer)
-async def activate(sent: ActivateIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
+async def activate(body: ActivateIn, request: Request, caller: AdminCaller) -> ModelsAnswer:
     """Answer with this version from now on; requests under way are finished by the one that has them."""
-    request.app.state.service.activate(sent.version)
-    log.info("%s activated model %s", caller.name, sent.version)
+    request.app.state.service.activate(body.version)
+    log.info("%s activated model %s", caller.name, body.version)
     return _models_answer(request)
 
 
@@ -66,25 +72,19 @@ def _models_answer(request: Request) -> ModelsAnswer:
     return ModelsAnswer(
         active=active,
         before=service.before,
-        models=tuple(_model(one, active) for one in service.versions),
+        models=tuple(
+            ModelInfo(
+                name=loaded.model.order.name,
+                version=loaded.version,
+                active=loaded.version == active,
+                loaded_at=loaded.model.loaded_at,
+                waiting=loaded.batcher.waiting,
+                changed=loaded.model.changed_files(),
+                criteria=tuple(answers.criterion_info(line) for line in loaded.model.criteria),
+            )
+            for loaded in service.versions
+        ),
         gates=tuple(request.app.state.gates),
-    )
-
-
-def _model(one: ServedModel, active: str) -> ModelInfo:
-    return ModelInfo(
-        name=one.model.order.name, version=one.version, active=one.version == active, loaded_at=one.model.loaded_at,
-        waiting=one.batcher.waiting, changed=one.model.changed_files(),
-        criteria=tuple(answers.criterion_info(line) for line in one.model.criteria),
-    )  # fmt: skip
-
-
-def _order(sent: LoadIn, root: Path | None) -> LoadOrder:
-    """Built-in scorers, and released scorers and models below the root: no other word becomes a path."""
-    return LoadOrder(
-        name=sent.name,
-        scorers=tuple(_scorer(one, root) for one in sent.scorers),
-        models=tuple(_below(one, root) for one in sent.models),
     )
 
 
@@ -100,12 +100,6 @@ def _scorer(name: str, root: Path | None) -> str:
         found="another",
         remedy=f"built in are {', '.join((*MEASUREMENTS, *COMPOSITES))}; released are {', '.join(RELEASED)}",
     )
-
-
-def _without_folders(error: LoadFailed) -> LoadFailed:
-    """The same words, of each path its last name alone: where a model lies is for the log."""
-    told = [part and _FOLDERS.sub("", part) for part in (error.needed, error.found, error.where, error.remedy)]
-    return LoadFailed(str(told[0]), found=told[1], where=told[2], remedy=told[3])
 
 
 def _below(name: str, root: Path | None) -> str:

@@ -1,4 +1,9 @@
-"""What may be sent to a scoring service, as JSON or as a form."""
+"""What may be sent to the scoring service: JSON or a form, pictures as files, base64 or paths below an allowed root.
+
+No address is ever fetched. Format, size in the header, bytes and number of pictures are checked before a picture is
+decoded. Parsing runs in a thread, so that a large body does not block other requests. Forms (RFC 7578) are split in
+memory by searching the boundary: the framework's parser reads byte by byte, a tenth of the time of scoring a picture.
+"""
 
 from __future__ import annotations
 
@@ -21,10 +26,9 @@ from python_multipart.multipart import parse_options_header
 from starlette.concurrency import run_in_threadpool
 
 from salon.errors import BadFile, BadValue
-from salon.select.service.model import BadPicture
-from salon.select.service.service import SentPicture
-from salon.store.pictures import is_inside, open_header
-from salon.study.nouns import Prompt
+from salon.select import BadPicture, SentPicture
+from salon.store import is_inside, open_header
+from salon.study import Prompt
 from salon.web.scoring.access import ScoringSettings
 
 Text = Annotated[str, Field(max_length=20_000)]
@@ -47,10 +51,10 @@ class ImageIn(RequestModel):
 
     @model_validator(mode="before")
     @classmethod
-    def _never_fetched(cls, given: Any) -> Any:
-        if isinstance(given, dict) and {"url", "uri", "href", "image_url"} & given.keys():
+    def _never_fetched(cls, values: Any) -> Any:
+        if isinstance(values, dict) and {"url", "uri", "href", "image_url"} & values.keys():
             raise ValueError("pictures are never fetched from an address: send base64, a file, or a path below a root")
-        return given
+        return values
 
     @model_validator(mode="after")
     def _one_source(self) -> ImageIn:
@@ -133,13 +137,7 @@ class ActivateIn(RequestModel):
     version: Name
 
 
-# --------------------------------------------------------------------------------------------------
-# Forms with files, taken apart in memory (RFC 7578).
-#
-# The whole body is there already, so a boundary is found by searching bytes. The framework's parser looks at them one
-# by
-# one, which for a picture takes as long as a tenth of scoring it.
-# --------------------------------------------------------------------------------------------------
+# -- forms ----------------------------------------------------------------------------------------------------------
 
 _BOUNDARY = re.compile(rb"[0-9A-Za-z'()+_,./:=? -]{1,70}")
 _MOST_HEAD = 8 << 10
@@ -169,7 +167,7 @@ def split_form(content_type: str, body: bytes, *, most: int) -> list[FormField]:
     *parts, last = body[len(mark) :].split(inner)
     if not last.startswith(b"--") or last[2:].strip():
         raise _bad("a body that breaks off")
-    return [_split_part(one) for one in parts]
+    return [_split_part(part) for part in parts]
 
 
 def _split_part(data: bytes) -> FormField:
@@ -196,16 +194,11 @@ def _text(data: bytes) -> str:
         raise _bad("a name that is no UTF-8") from None
 
 
-def _bad(found: str) -> BadValue:
-    return BadValue("a form in UTF-8 with files is needed", found=found)
+def _bad(problem: str) -> BadValue:
+    return BadValue("a form in UTF-8 with files is needed", found=problem)
 
 
-# --------------------------------------------------------------------------------------------------
-# Pictures as they come in: a form, base64, or a path below an allowed root. No address is ever fetched.
-#
-# Everything that can be refused cheaply is refused before a picture is decoded: the format, the size that its header
-# claims, its bytes, the number of pictures. Parsing runs in a thread, so that a large body does not stop the others.
-# --------------------------------------------------------------------------------------------------
+# -- pictures -------------------------------------------------------------------------------------------------------
 
 L = TypeVar("L", bound=LookIn)
 FILES = "images"
@@ -220,7 +213,7 @@ _MOST_FIELDS = 8
 class RequestPictures:
     """A request as it was understood."""
 
-    asked: list[SentPicture]
+    pictures: list[SentPicture]
     names: list[str | None]
     prompt: Prompt | None
 
@@ -233,23 +226,25 @@ async def read_request(
     kind = request.headers.get("content-type", "").partition(";")[0].strip().lower()
     if kind not in ("multipart/form-data", "application/json", ""):
         raise BadValue("JSON or a form with files is needed", found=f"content of the type {kind!r}")
-    told = request.headers["content-type"] if kind == "multipart/form-data" else None
+    form_type = request.headers["content-type"] if kind == "multipart/form-data" else None
     count = least, most or settings.most_images
-    return await run_in_threadpool(_parse_request, shape, await request.body(), told, settings, count)
+    return await run_in_threadpool(_parse_request, shape, await request.body(), form_type, settings, count)
 
 
 def _parse_request(
     shape: type[L], body: bytes, kind: str | None, settings: ScoringSettings, count: tuple[int, int]
 ) -> tuple[L, RequestPictures]:
     record, files = (body, []) if kind is None else _form(kind, body, settings)
-    sent = parse_record(shape, record)
-    if files and sent.images:
+    record_in = parse_record(shape, record)
+    if files and record_in.images:
         raise BadValue("pictures as files or as JSON are needed", found="both", where=FILES)
-    _check_count(len(files) or len(sent.images), *count)
-    prompt = as_prompt(sent.prompt)
-    named = files or [(one.name, _bytes_of(one, place, settings)) for place, one in enumerate(sent.images)]
-    asked = [_check_picture(data, place, prompt, settings) for place, (_, data) in enumerate(named)]
-    return sent, RequestPictures(asked, [name for name, _ in named], prompt)
+    _check_count(len(files) or len(record_in.images), *count)
+    prompt = as_prompt(record_in.prompt)
+    named_bytes = files or [
+        (image.name, _bytes_of(image, place, settings)) for place, image in enumerate(record_in.images)
+    ]
+    pictures = [_check_picture(data, place, prompt, settings) for place, (_, data) in enumerate(named_bytes)]
+    return record_in, RequestPictures(pictures, [name for name, _ in named_bytes], prompt)
 
 
 def parse_record(shape: type[L], record: bytes) -> L:
@@ -259,23 +254,29 @@ def parse_record(shape: type[L], record: bytes) -> L:
     except ValidationError as error:
         first = error.errors(include_url=False, include_input=False, include_context=False)[0]
         where = ".".join(str(part) for part in first["loc"]) or None
-        told = first["msg"].removeprefix("Value error, ")
-        raise BadValue(told, where=where, remedy="the schema is at /v1/openapi.json") from None
+        message = first["msg"].removeprefix("Value error, ")
+        raise BadValue(message, where=where, remedy="the schema is at /v1/openapi.json") from None
     except RecursionError:
         raise BadValue("JSON of few levels is needed", found="one nested without end") from None
 
 
-def _check_count(found: int, least: int, most: int) -> None:
-    if not least <= found <= most:
-        wanted = f"{least}" if least == most else f"{least} to {most:,}"
-        raise BadValue(f"{wanted} pictures are needed", found=f"{found:,}", where=FILES)
+def _check_count(number: int, least: int, most: int) -> None:
+    if not least <= number <= most:
+        expected = f"{least}" if least == most else f"{least} to {most:,}"
+        raise BadValue(f"{expected} pictures are needed", found=f"{number:,}", where=FILES)
 
 
-def as_prompt(given: str | PromptIn | None) -> Prompt | None:
+def as_prompt(sent_prompt: str | PromptIn | None) -> Prompt | None:
     """The prompt of a request; one without a word is none."""
-    record = {"text": given} if isinstance(given, str) else {} if given is None else given.model_dump(exclude_none=True)
-    told = {part: text for part, text in record.items() if text.strip()}
-    return Prompt(id="request", **told) if told else None
+    record = (
+        {"text": sent_prompt}
+        if isinstance(sent_prompt, str)
+        else {}
+        if sent_prompt is None
+        else sent_prompt.model_dump(exclude_none=True)
+    )
+    parts = {part: text for part, text in record.items() if text.strip()}
+    return Prompt(id="request", **parts) if parts else None
 
 
 # -- one picture -----------------------------------------------------------------------------------------------------
@@ -301,16 +302,16 @@ def _check_picture(data: bytes, place: int, prompt: Prompt | None, settings: Sco
     return SentPicture(data, hashlib.sha256(data).hexdigest(), header.pixels, prompt)
 
 
-def _bytes_of(sent: ImageIn, place: int, settings: ScoringSettings) -> bytes:
+def _bytes_of(image: ImageIn, place: int, settings: ScoringSettings) -> bytes:
     where = f"{FILES}.{place}"
-    if sent.path is not None:
-        return read_below(sent.path, settings.roots, settings.most_picture, where)
-    return _from_base64(sent.base64 or "", where)
+    if image.path is not None:
+        return read_below(image.path, settings.roots, settings.most_picture, where)
+    return _from_base64(image.base64 or "", where)
 
 
 def _from_base64(text: str, where: str) -> bytes:
-    if found := _DATA.match(text[:64]):
-        text = text[found.end() :]
+    if match := _DATA.match(text[:64]):
+        text = text[match.end() :]
     elif _ADDRESS.match(text[:64]):
         raise BadPicture(
             "the picture itself is needed: nothing is fetched from an address", found="an address", where=where,
@@ -353,13 +354,13 @@ def _read_without_links(place: Path, root: Path, most: int) -> bytes | None:
     """The file, opened name by name without following a link: nobody can put one in the way meanwhile."""
     try:
         *folders, last = place.relative_to(root).parts
-        with ExitStack() as held:
-            handle = _closing(os.open(root, os.O_RDONLY | os.O_DIRECTORY), held)
+        with ExitStack() as stack:
+            handle = _closing(os.open(root, os.O_RDONLY | os.O_DIRECTORY), stack)
             for name in folders:
-                handle = _closing(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=handle), held)
-            handle = _closing(os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle), held)
-            found = os.fstat(handle)
-            if not stat.S_ISREG(found.st_mode) or found.st_size > most:
+                handle = _closing(os.open(name, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY, dir_fd=handle), stack)
+            handle = _closing(os.open(last, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK, dir_fd=handle), stack)
+            status = os.fstat(handle)
+            if not stat.S_ISREG(status.st_mode) or status.st_size > most:
                 return None
             with os.fdopen(handle, "rb", closefd=False) as file:
                 return file.read(most + 1)
@@ -378,29 +379,30 @@ def _closing(handle: int, stack: ExitStack) -> int:
 def _form(kind: str, body: bytes, settings: ScoringSettings) -> tuple[bytes, list[tuple[str | None, bytes]]]:
     """The fields as the JSON that they stand for, and the files."""
     parts = split_form(kind, body, most=settings.most_images + _MOST_FIELDS)
-    files = [one for one in parts if one.filename is not None]
-    for one in files:
-        if one.name != FILES:
-            raise BadValue(f"files named {FILES} are needed", found=repr(one.name[:50]))
-    return _record([one for one in parts if one.filename is None]), [
-        (_file_name(one.filename), one.data) for one in files
+    files = [part for part in parts if part.filename is not None]
+    for part in files:
+        if part.name != FILES:
+            raise BadValue(f"files named {FILES} are needed", found=repr(part.name[:50]))
+    return _record([part for part in parts if part.filename is None]), [
+        ((part.filename.replace("\\", "/").rpartition("/")[2][:300] or None if part.filename else None), part.data)
+        for part in files
     ]
 
 
 def _record(fields: Sequence[FormField]) -> bytes:
     """`request` holds a record as JSON; `prompt` may stand beside it as plain text."""
     record: Any = {}
-    for one in fields:
-        if one.name == _RECORD:
-            record = _json(one.data)
+    for part in fields:
+        if part.name == _RECORD:
+            record = _json(part.data)
     if not isinstance(record, dict):
         raise BadValue("a JSON object is needed", where=_RECORD)
-    seen: set[str] = set()
-    for one in fields:
-        if one.name not in (*_PLAIN, _RECORD) or one.name in seen or one.name in record:
-            raise BadValue("the fields images, prompt and request are needed, each once", found=repr(one.name[:50]))
-        seen.add(one.name)
-    plain = {one.name: _field_text(one.data) for one in fields if one.name in _PLAIN}
+    names: set[str] = set()
+    for part in fields:
+        if part.name not in (*_PLAIN, _RECORD) or part.name in names or part.name in record:
+            raise BadValue("the fields images, prompt and request are needed, each once", found=repr(part.name[:50]))
+        names.add(part.name)
+    plain = {part.name: _field_text(part.data) for part in fields if part.name in _PLAIN}
     return json.dumps(record | plain).encode()
 
 
@@ -416,8 +418,3 @@ def _json(text: bytes) -> Any:
         return json.loads(text)
     except (ValueError, RecursionError):
         raise BadValue("JSON is needed", where=_RECORD) from None
-
-
-def _file_name(name: str | None) -> str | None:
-    """A file's name for the answer: its last part alone."""
-    return name.replace("\\", "/").rpartition("/")[2][:300] or None if name else None

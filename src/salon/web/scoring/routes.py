@@ -1,4 +1,4 @@
-"""The routes that look at pictures: score, compare, pick."""
+"""The routes that look at pictures: score, compare, pick, gate, explain; and feedback and drift."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from pydantic import Field, StrictInt, StrictStr
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from salon.calls.scores_schema import (
+from salon.calls import (
     CompareAnswer,
     Compared,
     GateAnswer,
@@ -25,26 +25,33 @@ from salon.calls.scores_schema import (
     ScoringAnswer,
 )
 from salon.errors import BadValue, UnknownReference
-from salon.judge.scoring import MissingScore
-from salon.select.best import Pick, PickSettings, pick
-from salon.select.explain import (
+from salon.judge import MissingScore
+from salon.select import (
     NOT_CAUSES,
+    Blend,
+    DeadlineExceeded,
+    DecisionLog,
+    DriftMonitor,
+    DriftReport,
+    Feedback,
+    Gate,
+    MeasuringWorker,
+    Neighborhood,
+    PickSettings,
     PictureExplanation,
     PictureMeasurement,
     ScoreDifference,
+    ScoringModel,
+    ServedCriterion,
+    ServiceAnswer,
+    WatchedLog,
     compare_contributions,
     contributions,
+    pick,
     spread_of,
     total_of,
 )
-from salon.select.explain_picture import MeasuringWorker, Neighborhood
-from salon.select.gate import Gate
-from salon.select.service.decisions import DecisionLog, Feedback
-from salon.select.service.drift import DriftMonitor, DriftReport, WatchedLog
-from salon.select.service.model import DeadlineExceeded, ScoringModel, ServedCriterion
-from salon.select.service.service import ServiceAnswer
-from salon.select.weights import Blend, ScoreReference
-from salon.study.nouns import Noun
+from salon.study import Noun
 from salon.web.errors import NoSuchPage
 from salon.web.scoring import answers
 from salon.web.scoring.access import MetricsCaller, ScoreCaller
@@ -67,15 +74,15 @@ router = APIRouter(prefix="/v1", responses=REFUSALS)
 @router.post("/score", response_model=ScoreAnswer, openapi_extra=picture_body(ScoreIn))
 async def score(request: Request, caller: ScoreCaller) -> Response:
     """The number of each picture under each criterion, with its spread where the scorer states one."""
-    sent, taken = await read_request(request, ScoreIn)
-    answered = await answers.ask_model(request, caller, sent, taken)
-    criteria = answers.select_criteria(answered.model, sent.criteria)
+    body, uploads = await read_request(request, ScoreIn)
+    answered = await answers.ask_model(request, caller, body, uploads)
+    criteria = answers.select_criteria(answered.model, body.criteria)
     answer = ScoreAnswer(
         model=answered.model.order.name,
         version=answered.model.version,
-        decision=await answers.record_decision(request, caller, "score", answered, taken, criteria),
-        images=answers.picture_scores(answered, taken, criteria),
-        criteria=tuple(answers.criterion_info(one) for one in criteria),
+        decision=await answers.record_decision(request, caller, "score", answered, uploads, criteria),
+        images=answers.picture_scores(answered, uploads, criteria),
+        criteria=tuple(answers.criterion_info(criterion) for criterion in criteria),
     )
     return answers.json_response(answer)
 
@@ -86,34 +93,34 @@ async def score(request: Request, caller: ScoreCaller) -> Response:
 @router.post("/compare", response_model=CompareAnswer, openapi_extra=picture_body(CompareIn))
 async def compare(request: Request, caller: ScoreCaller) -> Response:
     """The chance that the first of two pictures is preferred, under each criterion whose scorer can say."""
-    sent, taken = await read_request(request, CompareIn, least=2, most=2)
-    answered = await answers.ask_model(request, caller, sent, taken)
-    criteria = answers.select_criteria(answered.model, sent.criteria)
-    own = answered.model.thread, lambda: [_compare_criterion(one, answered, taken) for one in criteria]
+    body, uploads = await read_request(request, CompareIn, least=2, most=2)
+    answered = await answers.ask_model(request, caller, body, uploads)
+    criteria = answers.select_criteria(answered.model, body.criteria)
+    own = answered.model.thread, lambda: [_compare_criterion(criterion, answered, uploads) for criterion in criteria]
     compared = tuple(await asyncio.get_running_loop().run_in_executor(*own))
-    facts = {f"chance {one.criterion}": one.chance for one in compared}
+    facts = {f"chance {criterion.criterion}": criterion.chance for criterion in compared}
     answer = CompareAnswer(
         model=answered.model.order.name,
         version=answered.model.version,
-        decision=await answers.record_decision(request, caller, "compare", answered, taken, criteria, facts=facts),
-        images=answers.picture_scores(answered, taken, criteria),
+        decision=await answers.record_decision(request, caller, "compare", answered, uploads, criteria, facts=facts),
+        images=answers.picture_scores(answered, uploads, criteria),
         criteria=compared,
     )
     return answers.json_response(answer)
 
 
-def _compare_criterion(one: ServedCriterion, answered: ServiceAnswer, taken: RequestPictures) -> Compared:
+def _compare_criterion(criterion: ServedCriterion, answered: ServiceAnswer, uploads: RequestPictures) -> Compared:
     first, second = answered.looked
-    values = [answers.score_value(looked, one.criterion) for looked in (first, second)]
-    found = answered.model.chance(one.criterion, first, second, taken.prompt)
+    values = [answers.score_value(looked, criterion.criterion) for looked in (first, second)]
+    chance = answered.model.chance(criterion.criterion, first, second, uploads.prompt)
     difference = None if values[0] is None or values[1] is None else values[0] - values[1]
     return Compared(
-        criterion=one.criterion,
-        chance=found if isinstance(found, float) else None,
-        cannot=found if isinstance(found, str) else None,
+        criterion=criterion.criterion,
+        chance=chance if isinstance(chance, float) else None,
+        cannot=chance if isinstance(chance, str) else None,
         difference=difference,
-        better=_better(difference, found, one.card.higher_is_better),
-        signature=one.signature,
+        better=_better(difference, chance, criterion.card.higher_is_better),
+        signature=criterion.signature,
     )
 
 
@@ -132,68 +139,59 @@ def _better(difference: float | None, chance: float | str, higher: bool) -> str 
 @router.post("/pick", response_model=PickAnswer, openapi_extra=picture_body(PickIn, weights=None))
 async def pick_best(request: Request, caller: ScoreCaller) -> Response:
     """The best of several pictures: weights, ties declared, and none where none is good enough."""
-    sent, taken = await read_request(request, PickIn)
-    answered = await answers.ask_model(request, caller, sent, taken)
-    criteria = answers.select_criteria(answered.model, sent.criteria)
-    found = _pick(sent, answered, criteria, request.app.state.reference)
-    tied = tuple(one.index for one in found.standings if one.tied)
+    body, uploads = await read_request(request, PickIn)
+    answered = await answers.ask_model(request, caller, body, uploads)
+    criteria = answers.select_criteria(answered.model, body.criteria)
+    ids = [criterion.criterion for criterion in criteria]
+    values = [[answers.score_value(looked, id) for id in ids] for looked in answered.looked]
+    sds = [[answers.score_sigma(looked, id) for id in ids] for looked in answered.looked]
+    settings = PickSettings(k=body.k, least=body.least, level=body.level)
+    blend = answers.blend_criteria(body, criteria, request.app.state.reference)
+    picked = pick(np.array(values, float), np.array(sds, float), blend, settings=settings)
+    tied = tuple(standing.index for standing in picked.standings if standing.tied)
     decision = await answers.record_decision(
-        request, caller, "pick", answered, taken, criteria, chosen=found.index, ties=tied, why=found.why,
-        weights=found.weights, facts={"outcome": found.outcome, "least": sent.least, "k": sent.k},
+        request, caller, "pick", answered, uploads, criteria, chosen=picked.index, ties=tied, why=picked.why,
+        weights=picked.weights, facts={"outcome": picked.outcome, "least": body.least, "k": body.k},
     )  # fmt: skip
     answer = PickAnswer(
-        model=answered.model.order.name, version=answered.model.version, decision=decision, chosen=found.index,
-        outcome=found.outcome, why=found.why, tied=tied, margin=found.margin, unscored=found.unscored,
-        weights=found.weights, scale=found.scale, standings=_standings(found, taken), notes=found.notes,
-        images=answers.picture_scores(answered, taken, criteria), missing=found.missing, signature=str(found.signature),
+        model=answered.model.order.name, version=answered.model.version, decision=decision, chosen=picked.index,
+        outcome=picked.outcome, why=picked.why, tied=tied, margin=picked.margin, unscored=picked.unscored,
+        weights=picked.weights, scale=picked.scale, standings=tuple(
+        PickStanding(**standing.model_dump(exclude={"item"}), name=uploads.names[standing.index])
+        for standing in picked.standings
+    ), notes=picked.notes,
+        images=answers.picture_scores(answered, uploads, criteria), missing=picked.missing,
+        signature=str(picked.signature),
     )  # fmt: skip
     return answers.json_response(answer)
 
 
-def _pick(
-    sent: PickIn, answered: ServiceAnswer, criteria: list[ServedCriterion], reference: ScoreReference | None
-) -> Pick:
-    ids = [one.criterion for one in criteria]
-    values = [[answers.score_value(looked, id) for id in ids] for looked in answered.looked]
-    sds = [[answers.score_sigma(looked, id) for id in ids] for looked in answered.looked]
-    settings = PickSettings(k=sent.k, least=sent.least, level=sent.level)
-    blend = answers.blend_criteria(sent, criteria, reference)
-    return pick(np.array(values, float), np.array(sds, float), blend, settings=settings)
-
-
-def _standings(found: Pick, taken: RequestPictures) -> tuple[PickStanding, ...]:
-    return tuple(
-        PickStanding(**one.model_dump(exclude={"item"}), name=taken.names[one.index]) for one in found.standings
-    )
-
-
-# --------------------------------------------------------------------------------------------------
-# The route that holds pictures back: gates made by `salon select gate`, each with its promise.
-# --------------------------------------------------------------------------------------------------
+# -- gates ----------------------------------------------------------------------------------------------------------
 
 
 @router.post("/gate", response_model=GateAnswer, openapi_extra=picture_body(GateIn))
 async def gate(request: Request, caller: ScoreCaller) -> GateAnswer:
     """Which pictures pass a gate, and which are held back; a picture without a score is held."""
-    sent, taken = await read_request(request, GateIn)
-    name, found = _find_gate(sent.gate, request.app.state.gates)
-    gate_criterion(found, request.app.state.service.active.model)  # before anything is looked at
-    answered = await answers.ask_model(request, caller, sent, taken)
-    line = gate_criterion(found, answered.model)
+    body, uploads = await read_request(request, GateIn)
+    name, chosen_gate = _find_gate(body.gate, request.app.state.gates)
+    gate_criterion(chosen_gate, request.app.state.service.active.model)  # before anything is looked at
+    answered = await answers.ask_model(request, caller, body, uploads)
+    line = gate_criterion(chosen_gate, answered.model)
     values = [answers.score_value(looked, line.criterion) for looked in answered.looked]
-    gated = found.decide([str(place) for place in range(len(values))], values)
-    passed = tuple(place for place, one in enumerate(gated) if not one.held)
-    facts = {"gate": name, "threshold": found.threshold, "passed": ",".join(map(str, passed))}
-    decision = await answers.record_decision(request, caller, "gate", answered, taken, [line], facts=facts)
+    gated = chosen_gate.decide([str(place) for place in range(len(values))], values)
+    passed = tuple(place for place, row in enumerate(gated) if not row.held)
+    facts = {"gate": name, "threshold": chosen_gate.threshold, "passed": ",".join(map(str, passed))}
+    decision = await answers.record_decision(request, caller, "gate", answered, uploads, [line], facts=facts)
     return GateAnswer(
         model=answered.model.order.name, version=answered.model.version, decision=decision, gate=name,
-        criterion=line.criterion, threshold=found.threshold, holds=found.holds, promise=found.promise, passed=passed,
+        criterion=line.criterion, threshold=chosen_gate.threshold, holds=chosen_gate.holds,
+        promise=chosen_gate.promise, passed=passed,
         images=tuple(
-            GatedPicture(index=place, name=taken.names[place], sha256=taken.asked[place].sha256, held=one.held,
-                         value=one.value, why=one.why)
-            for place, one in enumerate(gated)
+            GatedPicture(index=place, name=uploads.names[place], sha256=uploads.pictures[place].sha256, held=row.held,
+                         value=row.value, why=row.why)
+            for place, row in enumerate(gated)
         ),
-        missing=found.missing, hash=found.hash, signature=str(found.signature),
+        missing=chosen_gate.missing, hash=chosen_gate.hash, signature=str(chosen_gate.signature),
     )  # fmt: skip
 
 
@@ -201,25 +199,23 @@ def _find_gate(name: str | None, gates: dict[str, Gate]) -> tuple[str, Gate]:
     if name is None and len(gates) == 1:
         name = next(iter(gates))
     if name is None or name not in gates:
-        known = ", ".join(gates) or "this service has none: --gate FILE names one"
-        raise UnknownReference("the name of a gate is needed", found=repr(name), where="gate", remedy=known)
+        names = ", ".join(gates) or "this service has none: --gate FILE names one"
+        raise UnknownReference("the name of a gate is needed", found=repr(name), where="gate", remedy=names)
     return name, gates[name]
 
 
 def gate_criterion(gate: Gate, model: ScoringModel) -> ServedCriterion:
     """The criterion that a gate was made for: by the scorer's signature, for another one's numbers promise nothing."""
-    for one in model.criteria:
-        if one.signature == gate.column.signature:
-            return one
+    for criterion in model.criteria:
+        if criterion.signature == gate.column.signature:
+            return criterion
     raise BadValue(
         "the scorer that the gate was made with is needed", found=f"none of version {model.version} has its signature",
         where=gate.column.signature, remedy="serve that scorer, or make the gate again with salon select gate",
     )  # fmt: skip
 
 
-# --------------------------------------------------------------------------------------------------
-# Why a picture has its score, or stands above another: POST /v1/explain.
-# --------------------------------------------------------------------------------------------------
+# -- explanations ---------------------------------------------------------------------------------------------------
 
 
 class ExplainAnswer(ScoringAnswer):
@@ -235,78 +231,81 @@ class ExplainAnswer(ScoringAnswer):
 @router.post("/explain", response_model=ExplainAnswer, openapi_extra=picture_body(ExplainIn))
 async def explain(request: Request, caller: ScoreCaller) -> ExplainAnswer:
     """What each criterion adds to the total, exactly; judged pictures that the model sees near, and measurements."""
-    sent, taken = await read_request(request, ExplainIn, most=2)
-    answered = await answers.ask_model(request, caller, sent, taken)
-    criteria = answers.select_criteria(answered.model, sent.criteria)
-    made = answers.blend_criteria(sent, criteria, request.app.state.reference)
+    body, uploads = await read_request(request, ExplainIn, most=2)
+    answered = await answers.ask_model(request, caller, body, uploads)
+    criteria = answers.select_criteria(answered.model, body.criteria)
+    criteria_blend = answers.blend_criteria(body, criteria, request.app.state.reference)
     near: Neighborhood | None = getattr(request.app.state, "neighbourhood", None)
-    measured = await _measure(request, sent, taken)
+    measured = await _measure(request, body, uploads)
     explained, notes = await asyncio.to_thread(
-        _explain_pictures, answered, taken, criteria, made, near, sent.neighbours, measured
+        _explain_pictures, answered, uploads, criteria, criteria_blend, near, body.neighbours, measured
     )
-    apart = compare_contributions(*(one.contributions for one in explained)) if len(explained) == 2 else None
-    shares = {id: share for id, share in made.shares.items() if share > 0}
+    apart = compare_contributions(*(picture.contributions for picture in explained)) if len(explained) == 2 else None
+    shares = {id: share for id, share in criteria_blend.shares.items() if share > 0}
     return ExplainAnswer(
         model=answered.model.order.name,
         version=answered.model.version,
-        decision=await answers.record_decision(request, caller, "explain", answered, taken, criteria, weights=shares),
+        decision=await answers.record_decision(request, caller, "explain", answered, uploads, criteria, weights=shares),
         pictures=explained,
         difference=apart,
-        scale=made.scale,
+        scale=criteria_blend.scale,
         notes=notes,
     )
 
 
 async def _measure(
-    request: Request, sent: ExplainIn, taken: RequestPictures
+    request: Request, body: ExplainIn, uploads: RequestPictures
 ) -> list[tuple[list[PictureMeasurement], list[str]]]:
     """Measurements of each picture and notes, none where they were not asked for; TooLate."""
-    if not sent.measure:
-        return [([], [])] * len(taken.asked)
+    if not body.measure:
+        return [([], [])] * len(uploads.pictures)
     measuring: MeasuringWorker = request.app.state.measuring
     longest = request.app.state.service.settings.deadline
-    seconds, loop = min(sent.seconds or longest, longest), asyncio.get_running_loop()
+    seconds, loop = min(body.seconds or longest, longest), asyncio.get_running_loop()
     try:
         async with asyncio.timeout(seconds):
-            return [await loop.run_in_executor(measuring.thread, measuring.measured, one) for one in taken.asked]
+            return [
+                await loop.run_in_executor(measuring.thread, measuring.measured, picture)
+                for picture in uploads.pictures
+            ]
     except TimeoutError:
         raise DeadlineExceeded(seconds) from None
 
 
 def _explain_pictures(
     answered: ServiceAnswer,
-    taken: RequestPictures,
+    uploads: RequestPictures,
     criteria: Sequence[ServedCriterion],
-    made: Blend,
+    criteria_blend: Blend,
     near: Neighborhood | None,
     k: int,
     measured: Sequence[tuple[list[PictureMeasurement], list[str]]],
 ) -> tuple[tuple[PictureExplanation, ...], tuple[str, ...]]:
-    found, notes = [], []
+    explanations, notes = [], []
     for place, looked in enumerate(answered.looked):
-        results = {id: looked.results[id] for id in made.criteria}
+        results = {id: looked.results[id] for id in criteria_blend.criteria}
         parts = contributions(
-            made,
+            criteria_blend,
             [answers.score_value(looked, id) for id in results],
             [answers.score_sigma(looked, id) for id in results],
-            scorers=[one.scorer for one in criteria],
-            reasons={id: one.reason for id, one in results.items() if isinstance(one, MissingScore)},
+            scorers=[value.scorer for value in criteria],
+            reasons={id: value.reason for id, value in results.items() if isinstance(value, MissingScore)},
         )
-        neighbours, note = ((), "") if near is None or not k else near.nearest(looked, taken.asked[place].sha256, k)
+        neighbours, note = (
+            ((), "") if near is None or not k else near.nearest(looked, uploads.pictures[place].sha256, k)
+        )
         notes += [note, *measured[place][1]]
-        found.append(
+        explanations.append(
             PictureExplanation(
-                picture=taken.names[place] or f"picture {place}", sha256=taken.asked[place].sha256,
-                total=total_of(parts), sd=spread_of(made, parts), contributions=parts, neighbours=neighbours,
+                picture=uploads.names[place] or f"picture {place}", sha256=uploads.pictures[place].sha256,
+                total=total_of(parts), sd=spread_of(criteria_blend, parts), contributions=parts, neighbours=neighbours,
                 measurements=tuple(measured[place][0]),
             )
         )  # fmt: skip
-    return tuple(found), tuple(dict.fromkeys(filter(None, notes)))
+    return tuple(explanations), tuple(dict.fromkeys(filter(None, notes)))
 
 
-# --------------------------------------------------------------------------------------------------
-# What people said later, and whether the service drifts: POST /v1/feedback, GET /v1/drift.
-# --------------------------------------------------------------------------------------------------
+# -- feedback and drift ---------------------------------------------------------------------------------------------
 
 
 class FeedbackIn(RequestModel):
@@ -330,14 +329,14 @@ class FeedbackAnswer(Noun):
 
 
 @router.post("/feedback", response_model=FeedbackAnswer)
-async def feedback(sent: FeedbackIn, request: Request, caller: ScoreCaller) -> FeedbackAnswer:
+async def feedback(body: FeedbackIn, request: Request, caller: ScoreCaller) -> FeedbackAnswer:
     """Keep what a person chose among the pictures of a decision of yours: a judgment, once."""
     log = _log(request)
-    said = Feedback(**sent.model_dump())
-    kept, new = await run_in_threadpool(log.feedback, said, owner=caller.name)
-    decision = await run_in_threadpool(log.find, sent.decision, caller.name)
-    agrees = None if decision.chosen is None else decision.pictures[decision.chosen] == kept.chosen
-    return FeedbackAnswer(id=kept.id or "", new=new, decision=kept.decision, chosen=str(kept.chosen), agrees=agrees)
+    judgment = Feedback(**body.model_dump())
+    entry, new = await run_in_threadpool(log.feedback, judgment, owner=caller.name)
+    decision = await run_in_threadpool(log.find, body.decision, caller.name)
+    agrees = None if decision.chosen is None else decision.pictures[decision.chosen] == entry.chosen
+    return FeedbackAnswer(id=entry.id or "", new=new, decision=entry.decision, chosen=str(entry.chosen), agrees=agrees)
 
 
 @router.get("/drift", response_model=DriftReport)
@@ -372,17 +371,17 @@ class DriftGauges(Collector):
         """The figures of this moment; a criterion without a whole window has none."""
         report = self.monitor.report()
         yield GaugeMetricFamily("salon_scoring_drift_alarm", "1 once the watch has alarmed.", int(report.alarm))
-        told = {
+        gauges = {
             "distance": "Kolmogorov-Smirnov distance of the last window from the reference.",
             "p": "Exact p value of the last window.",
             "psi": "Population stability index of the last window.",
             "shift": "Shift of the mean, in standard deviations of the reference.",
         }
-        for name, words in told.items():
+        for name, words in gauges.items():
             family = GaugeMetricFamily(f"salon_scoring_drift_{name}", words, labels=["criterion"])
-            for one in report.criteria:
-                if (value := getattr(one, name)) is not None:
-                    family.add_metric([one.criterion], value)
+            for criterion in report.criteria:
+                if (value := getattr(criterion, name)) is not None:
+                    family.add_metric([criterion.criterion], value)
             yield family
         agreement = report.agreement.last or report.agreement.overall
         if agreement is not None:

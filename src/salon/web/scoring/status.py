@@ -1,4 +1,8 @@
-"""Figures of a running service, for Prometheus: /metrics."""
+"""Status of the scoring service: /healthz, /readyz, /metrics for Prometheus, and the page to try it at /.
+
+The page is an empty frame: criteria, pictures and numbers come over the API with the token of the reader. So anybody
+may read the frame.
+"""
 
 from __future__ import annotations
 
@@ -12,13 +16,13 @@ from prometheus_client.registry import Collector
 from starlette.responses import HTMLResponse, JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.select.service.service import BatchFacts, ScoringService
+from salon.select import BatchFacts, ScoringService
 from salon.web.rendering import render_page
 from salon.web.scoring.access import MetricsCaller, RequestSlots
 
 _SECONDS = (0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30)
 _SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 256)
-_OTHER = "other"
+_UNKNOWN_ROUTE = "other"
 
 
 class Meter:
@@ -70,17 +74,17 @@ class _ServiceGauges(Collector):
         hits = CounterMetricFamily("salon_scoring_cache_hits", "Pictures answered without a look.", labels=["version"])
         models = GaugeMetricFamily("salon_scoring_model", "1 for the active model.", labels=["name", "version"])
         active = self.service.active.version
-        for one in self.service.versions:
-            hits.add_metric([one.version], one.batcher.hits)
-            models.add_metric([one.model.order.name, one.version], int(one.version == active))
+        for loaded in self.service.versions:
+            hits.add_metric([loaded.version], loaded.batcher.hits)
+            models.add_metric([loaded.model.order.name, loaded.version], int(loaded.version == active))
         yield from (hits, models)
 
 
 class MeterMiddleware:
     """Counts every answer under the route that gave it."""
 
-    def __init__(self, app: ASGIApp, meter: Meter, known: frozenset[str]) -> None:
-        self.app, self.meter, self.known = app, meter, known
+    def __init__(self, app: ASGIApp, meter: Meter, paths: frozenset[str]) -> None:
+        self.app, self.meter, self.known = app, meter, paths
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         if scope["type"] != "http":
@@ -97,14 +101,12 @@ class MeterMiddleware:
         try:
             await self.app(scope, receive, noted)
         finally:
-            route = scope["path"] if scope["path"] in self.known else _OTHER  # strangers' paths are one
+            route = scope["path"] if scope["path"] in self.known else _UNKNOWN_ROUTE  # strangers' paths are one
             self.meter.requests.labels(route, status).inc()
             self.meter.seconds.labels(route).observe(time.perf_counter() - started)
 
 
-# --------------------------------------------------------------------------------------------------
-# Is the service alive, is it ready, and what are its figures?
-# --------------------------------------------------------------------------------------------------
+# -- health and metrics ---------------------------------------------------------------------------------------------
 
 router = APIRouter(include_in_schema=False)
 
@@ -119,8 +121,8 @@ async def alive() -> JSONResponse:
 async def ready(request: Request) -> JSONResponse:
     """There is a model, and its queue moves; 503 otherwise. `changed` counts files that are not what was loaded."""
     service: ScoringService = request.app.state.service
-    told = {"ready": service.ready, "version": service.active.version, "changed": len(service.changed_files())}
-    return JSONResponse(told, 200 if service.ready else 503)
+    state = {"ready": service.ready, "version": service.active.version, "changed": len(service.changed_files())}
+    return JSONResponse(state, 200 if service.ready else 503)
 
 
 @router.get("/metrics")
@@ -129,13 +131,7 @@ async def metrics(request: Request, caller: MetricsCaller) -> Response:
     return Response(request.app.state.meter.text(), media_type=CONTENT_TYPE_LATEST)
 
 
-# --------------------------------------------------------------------------------------------------
-# The page to try a scoring service: GET /.
-#
-# It is an empty frame: names of criteria, pictures and numbers come over the API, with the token of whoever looks. So
-# the
-# frame may be read by anybody, and tells nothing.
-# --------------------------------------------------------------------------------------------------
+# -- the page to try it ---------------------------------------------------------------------------------------------
 
 
 @router.get("/")

@@ -20,9 +20,7 @@ import numpy as np
 from salon.bench.posters.make.items import MadeItem, balanced_choice, invented_name, pick, pick_some
 from salon.bench.posters.tasks import OPERATIONS
 from salon.errors import BadValue
-from salon.render.brief import STYLES, Brief, Mood, Place, Style, Subject
-from salon.render.brief_text import LABELS, named_colors, read_brief
-from salon.render.chance import chance
+from salon.render import LABELS, STYLES, Brief, Mood, Place, Style, Subject, chance, named_colors, read_brief
 from salon.study import Prompt
 
 

@@ -20,14 +20,28 @@ from scipy.ndimage import distance_transform_edt, gaussian_filter, shift
 from salon.bench.posters.make.items import MadeItem, balanced_choice, invented_name, pick, title
 from salon.bench.posters.make.lettering import line_in, paint_marks
 from salon.bench.posters.tasks import OPERATIONS
-from salon.render.brief import Subject
-from salon.render.chance import chance
-from salon.render.colors import NAMES, contrast, mix
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Glyphs, Group, Mark, Tile
-from salon.render.motifs import MotifShape, emblem
-from salon.render.shapes import circle, rect, rounded
-from salon.render.styles.ways import flat, rays, shape_mark
+from salon.render import (
+    NAMES,
+    Box,
+    Face,
+    Fill,
+    Glyphs,
+    Group,
+    Mark,
+    MotifShape,
+    Subject,
+    Tile,
+    chance,
+    circle,
+    contrast,
+    emblem,
+    flat,
+    mix,
+    rays,
+    rect,
+    rounded,
+    shape_mark,
+)
 
 WIDTH, HEIGHT = 720, 960
 STAGE = Box(x=60, y=250, width=600, height=650)

@@ -40,13 +40,23 @@ from salon.bench.posters.make.lettering import (
     textured_ground,
 )
 from salon.bench.posters.tasks import CLASSIC_EFFECTS
-from salon.render.chance import chance
-from salon.render.colors import NAMES, contrast, mix
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Glyphs, Group, Linear, Mark
-from salon.render.shapes import rect, rounded
-from salon.render.typeset.families import Family
-from salon.render.typeset.setting import SetText
+from salon.render import (
+    NAMES,
+    Box,
+    Face,
+    Family,
+    Fill,
+    Glyphs,
+    Group,
+    Linear,
+    Mark,
+    SetText,
+    chance,
+    contrast,
+    mix,
+    rect,
+    rounded,
+)
 
 
 @dataclass(frozen=True)

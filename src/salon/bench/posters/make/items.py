@@ -8,9 +8,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from salon.render.chance import chance
-from salon.render.layout import Box, Face
-from salon.render.typeset.families import FAMILIES, Family
+from salon.render import FAMILIES, Box, Face, Family, chance
 
 
 @dataclass(frozen=True)

@@ -14,13 +14,23 @@ import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
 
-from salon.render.brief import Align
-from salon.render.colors import NAMES, contrast, mix, to_rgb
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Layer, Mark, Paint
+from salon.render import (
+    NAMES,
+    Align,
+    Box,
+    Face,
+    Fill,
+    Layer,
+    Mark,
+    Paint,
+    SetText,
+    contrast,
+    mix,
+    rect,
+    set_text,
+    to_rgb,
+)
 from salon.render.paint.raster import paint
-from salon.render.shapes import rect
-from salon.render.typeset.setting import SetText, set_text
 
 PAPERS = tuple(NAMES[name] for name in ("white", "snow", "ivory", "cream", "ice", "blush", "mint", "lemon"))
 INKS = tuple(NAMES[name] for name in ("black", "ink", "charcoal", "navy", "petrol", "forest", "maroon", "indigo"))

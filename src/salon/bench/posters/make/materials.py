@@ -16,17 +16,29 @@ import numpy as np
 from salon.bench.posters.make.items import WORDS, MadeItem, balanced_choice, pick
 from salon.bench.posters.make.lettering import line_in, paint_marks
 from salon.bench.posters.tasks import COLORS
-from salon.render.chance import chance
-from salon.render.colors import luminance
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Glyphs, Group, Linear, Mark, Paint, Path, Shadow, Stroke, Tile
-from salon.render.shapes import (
+from salon.render import (
+    Box,
+    Face,
+    Fill,
+    Glyphs,
+    Group,
+    Linear,
+    Mark,
+    Paint,
+    Path,
+    Shadow,
+    Stroke,
+    Tile,
     blob,
+    chance,
     circle,
     ellipse,
     joined,
+    luminance,
+    outlines,
     polygon,
     polyline,
+    rays,
     rect,
     ring,
     rounded,
@@ -35,8 +47,6 @@ from salon.render.shapes import (
     star,
     swell,
 )
-from salon.render.styles.ways import rays
-from salon.render.typeset.setting import outlines
 
 CELL = 54.0
 

@@ -34,14 +34,24 @@ from salon.bench.posters.make.items import (
 )
 from salon.bench.posters.make.lettering import label
 from salon.errors import BadValue
-from salon.render.brief import STYLES, SUBJECTS, Brief, Style
-from salon.render.chance import chance
-from salon.render.compose import Hand, lay_out, plan_poster
-from salon.render.draw import draw_poster
-from salon.render.layout import Box, DefectKind, Element
-from salon.render.marks import Group, Layer
+from salon.render import (
+    STYLES,
+    SUBJECTS,
+    Box,
+    Brief,
+    DefectKind,
+    Element,
+    Group,
+    Hand,
+    Layer,
+    Poster,
+    Style,
+    chance,
+    draw_poster,
+    lay_out,
+    plan_poster,
+)
 from salon.render.paint.raster import paint
-from salon.render.poster import Poster
 
 WIDTH = 768
 SHORT = 640

@@ -15,9 +15,9 @@ from salon.bench.posters.files import Record, new_file, open_file
 from salon.bench.posters.make import briefs, composition, fonts, materials, posters, sheets
 from salon.bench.posters.make.items import MadeItem
 from salon.bench.posters.tasks import FOLDERS, task_named
-from salon.engine.processes import map_processes
+from salon.engine import map_processes
 from salon.errors import BadFile, BadValue
-from salon.render.paint.png import encode_png
+from salon.render import encode_png
 
 Maker = Callable[[int, int], MadeItem]
 MAKERS: dict[str, Maker] = {

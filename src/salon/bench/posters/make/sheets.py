@@ -50,16 +50,28 @@ from salon.bench.posters.make.lettering import (
 )
 from salon.bench.posters.tasks import ALIGNMENTS, FONT_SIZES, GRID, ROTATIONS
 from salon.errors import BadValue
-from salon.render.brief import SUBJECTS, Align
-from salon.render.chance import chance
-from salon.render.colors import NAMES, mix, to_rgb
-from salon.render.layout import Box, Face
-from salon.render.marks import Fill, Group, Mark
-from salon.render.motifs import emblem
-from salon.render.shapes import rect, rounded, turn
-from salon.render.styles.ways import flat
-from salon.render.typeset.families import FAMILIES
-from salon.render.typeset.setting import SetText, TooMuchText, set_text
+from salon.render import (
+    FAMILIES,
+    NAMES,
+    SUBJECTS,
+    Align,
+    Box,
+    Face,
+    Fill,
+    Group,
+    Mark,
+    SetText,
+    TooMuchText,
+    chance,
+    emblem,
+    flat,
+    mix,
+    rect,
+    rounded,
+    set_text,
+    to_rgb,
+    turn,
+)
 
 WIDTH, HEIGHT = 900, 600
 HARD_HEIGHT, HARD_LINE = 680, 620
