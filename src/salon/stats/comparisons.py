@@ -452,8 +452,7 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     graph holds more wins than ties (difference constraints; Bellman-Ford finds the cycle). One pair with a win each
     way is such a cycle, so this bites only tiny studies, e.g. {A beats B, B ties C, C ties A}.
     """
-    decided = bool(np.any(counts.wins + counts.losses > 0))
-    if tie_parameter and not decided:
+    if tie_parameter and not np.any(counts.wins + counts.losses > 0):
         raise NotIdentified(
             "a tie parameter needs at least one answer that is not a tie",
             found=f"{counts.comparisons:g} ties and nothing else",
@@ -463,9 +462,9 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
     # A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item.
-    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
     all_reached = all(
-        _reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up))
+        _reach(counts.items, counts.i, counts.j, *way, counts.ties, holds, _SWEEPS)
+        for way in ((counts.wins, counts.losses), (counts.losses, counts.wins))
     )
     if not all_reached:
         _name_the_unidentified(counts, holds)
@@ -533,8 +532,9 @@ def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
 
 
 def _reach_arrays(
-    items: int, i: Ints, j: Ints, forward: NDArray[np.bool_], backward: NDArray[np.bool_], holds: Ints, sweeps: int
+    items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int
 ) -> bool:
+    forward, backward = (wins > 0) | (ties > 0), (losses > 0) | (ties > 0)
     start = np.concatenate([i[forward], j[backward], holds[:, 0], holds[:, 1]])
     end = np.concatenate([j[forward], i[backward], holds[:, 1], holds[:, 0]])
     graph = csr_array((np.ones(len(start)), (start, end)), shape=(items, items))
@@ -542,21 +542,24 @@ def _reach_arrays(
 
 
 @compiled_above(_FEW, _reach_arrays)
-def _reach(
-    items: int, i: Ints, j: Ints, forward: NDArray[np.bool_], backward: NDArray[np.bool_], holds: Ints, sweeps: int
-) -> bool:
+def _reach(items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int) -> bool:
+    """Whether a few sweeps over the pairs reach every item from item 0 along wins and ties."""
     reached = np.zeros(items, np.bool_)
     reached[0] = True
     count = 1
     for _ in range(sweeps):
         before = count
         for k in range(len(i)):
-            if forward[k] and reached[i[k]] and not reached[j[k]]:
+            if reached[i[k]] == reached[j[k]]:
+                continue
+            if reached[i[k]] and (wins[k] > 0 or ties[k] > 0):
                 reached[j[k]] = True
                 count += 1
-            elif backward[k] and reached[j[k]] and not reached[i[k]]:
+            elif reached[j[k]] and (losses[k] > 0 or ties[k] > 0):
                 reached[i[k]] = True
                 count += 1
+            if count == items:
+                return True
         for k in range(len(holds)):
             if reached[holds[k, 0]] != reached[holds[k, 1]]:
                 reached[holds[k, 0]] = reached[holds[k, 1]] = True

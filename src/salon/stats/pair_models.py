@@ -38,7 +38,10 @@ Ints = NDArray[np.int64]
 
 MODELS = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
 TIE_MODELS = ("davidson", "rao-kupper")
-_BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, THURSTONE = range(4)
+_BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, THURSTONE, LOGISTIC = range(5)
+"""LOGISTIC is Bradley-Terry on its sufficient counts, the answers of a pair and the points of an item (`pair_fit`)."""
+_NEAR = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
+_LARGE, _TINY = 1e150, 1e-150
 
 
 def model_code(model: str, tie: float | None) -> tuple[int, float]:
@@ -213,6 +216,26 @@ def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Fl
     return wins, ties, losses
 
 
+@compiled
+def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats) -> float:
+    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): one logarithm for many pairs, of their product."""
+    odds = np.exp(q)
+    total, product = 0.0, 1.0
+    for k in range(len(i)):
+        x, y, n = i[k], j[k], wins[k] + losses[k] + ties[k]
+        z = odds[x] + odds[y]
+        total += (wins[k] + ties[k] / 2) * q[x] + (losses[k] + ties[k] / 2) * q[y]
+        if n <= 8 and n == int(n):
+            for _ in range(int(n)):
+                product *= z
+        else:
+            total -= n * math.log(z)
+        if not _TINY < product < _LARGE:
+            total -= math.log(product)
+            product = 1.0
+    return total - math.log(product)
+
+
 def _log_likelihood_arrays(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
@@ -227,6 +250,8 @@ def _log_likelihood(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     total = 0.0
+    if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
+        return _logistic_likelihood(q, i, j, wins, losses, ties)
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
         total += wins[k] * win + losses[k] * loss + ties[k] * draw
