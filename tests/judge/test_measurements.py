@@ -28,7 +28,7 @@ from salon.judge.measurements.text import (
 from salon.judge.scorers.rules import measurement_scorer
 from salon.models import Reading, ResultCache, TextLine
 from salon.models.ocr import read_text
-from salon.render import oklab
+from salon.render import oklab, parse_color
 from salon.study import Item, Prompt
 
 PROMPT = Prompt(id="p", text='A red and navy poster, "Night Market" and "by the old sea", title at the top')
@@ -253,6 +253,31 @@ def test_a_plain_picture_lacks_its_text_and_has_a_color(picture, tmp_path):
         assert results[name] == MissingScore(MEASUREMENTS[name].gap)
     nothing_asked = Prompt(id="p", text="a poster")
     assert all(isinstance(said(name, PLAIN[picture], tmp_path, nothing_asked), MissingScore) for name in MEASUREMENTS)
+
+
+def test_one_dot_anywhere_makes_a_picture_not_plain():
+    white = np.full((70, 70, 3), 255, np.uint8)
+    for row, column, band in ((0, 0, 0), (33, 33, 1), (69, 5, 2)):
+        dotted = white.copy()
+        dotted[row, column, band] -= 3
+        assert not PictureView(Image.fromarray(dotted), None, lambda: None).is_plain
+        dotted[row, column, band] += 1
+        assert PictureView(Image.fromarray(dotted), None, lambda: None).is_plain
+
+
+def test_palette_by_definition():
+    rng = np.random.default_rng(3)
+    view = PictureView(Image.fromarray(rng.integers(0, 256, (60, 50, 3), dtype=np.uint8)), PROMPT, lambda: None)
+    named = np.array([oklab(parse_color(word)) for word in view.brief.palette])
+    colored = named[np.hypot(named[:, 1], named[:, 2]) > 0.04]
+    away = sorted(float(np.linalg.norm(color - named[0])) for color in view.colors)
+    gaps, weights = [], []
+    for _, a, b in view.colors:
+        turns = [abs(np.angle(complex(a, b) / complex(x, y))) for _, x, y in colored]
+        gaps.append(min(turns))
+        weights.append(max(np.hypot(a, b) - 0.04, 0))
+    expected = 1 - np.mean(away[: int(0.3 * len(away))]) - np.average(gaps, weights=weights) / np.pi
+    assert palette_match(view) == pytest.approx(expected, abs=1e-12)
 
 
 @pytest.mark.parametrize("picture", EXTREMES)

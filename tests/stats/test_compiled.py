@@ -21,8 +21,8 @@ print(compiled(lambda x: x + 1)(1), votes_rankings(np.array([[[0, 1, 2], [0, 2, 
 def test_a_loop_is_compiled_and_kept() -> None:
     double = compiled(_double)
     assert double(3) == 6
-    assert double.signatures
-    assert Path(double.stats.cache_path).is_dir()
+    assert double.machine.signatures
+    assert Path(double.machine.stats.cache_path).is_dir()
 
 
 def _double(x: int) -> int:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.errors import StatsError
-from salon.fuse.fits import is_plugin_fit, load_fit, pair_counts, pair_dominance
+from salon.fuse.fits import is_plugin_fit, load_fit, pair_dominance
 from salon.fuse.groups import Floats, FuseGroup
 from salon.fuse.results import (
     ANCHORED,
@@ -90,7 +90,7 @@ def _finite_or_none(value: float) -> float | None:
 def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     """What went into a group and how its fit went."""
     group, fit = scored.group, scored.fit
-    counts = pair_counts(group) if len(group.compared) else None
+    counts = group.pair_counts if len(group.compared) else None
     worst, p = _explain_pairs(scored, counts, settings)
     runs = () if scored.ranks is None else scored.ranks.groups[:MOST_ALIKE]
     graph = None
@@ -201,7 +201,8 @@ def rater_figures(study: Study, scored: Sequence[ScoredGroup]) -> list[RaterFit]
         for rater, facts in group.fit.raters.items():
             for name, value in facts.items():
                 learned.setdefault(rater, {}).setdefault(name, []).append(value)
-    size = len(study.ids("raters"))
+    labels = study.ids("raters").to_pylist()
+    size = len(labels)
     answers = np.zeros(size, np.int64)
     for group in scored:
         for part in group.group.by_kind.values():
@@ -214,7 +215,7 @@ def rater_figures(study: Study, scored: Sequence[ScoredGroup]) -> list[RaterFit]
             name: None if residuals is None else _finite_or_none(getattr(residuals, name)[rater])
             for name in ("agreement", "expected_agreement", "z")
         }
-        figures.append(RaterFit(rater=study.label("raters", rater), answers=int(answers[rater]), **own, **facts))
+        figures.append(RaterFit(rater=labels[rater], answers=int(answers[rater]), **own, **facts))
     return figures
 
 
@@ -223,7 +224,7 @@ def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | N
     answers, chances, pairs = [], [], 0
     for group in scored:
         c, items = group.group.compared, group.group.items
-        counts = pair_counts(group.group) if len(c) and group.fit.model is not None else None
+        counts = group.group.pair_counts if len(c) and group.fit.model is not None else None
         if counts is None:
             continue
         low, high = np.minimum(c.a, c.b).astype(np.int64), np.maximum(c.a, c.b)
@@ -438,7 +439,7 @@ def _missing_levels(scored: Sequence[ScoredGroup]) -> list[str]:
 def _elo_driven_apart(scored: Sequence[ScoredGroup]) -> list[str]:
     """Groups in which some items only win: Elo moves them on with every pass, which its errors do not see."""
     apart = [
-        scored_group.group for scored_group in scored if not pair_dominance(pair_counts(scored_group.group)).identified
+        scored_group.group for scored_group in scored if not pair_dominance(scored_group.group.pair_counts).identified
     ]
     if not apart:
         return []

@@ -42,7 +42,6 @@ from salon.stats import (
     bootstrap_scores,
     cluster_scores,
     clustered_errors,
-    count_pairs,
     dominance,
     fit_crowd,
     fit_pairs,
@@ -145,12 +144,6 @@ ROUNDING_SHARE = 1e-6
 """An error below this share of its floor is rounding."""
 
 
-def pair_counts(group: FuseGroup) -> PairCounts:
-    """The comparisons of a group as counts."""
-    c = group.compared
-    return count_pairs(c.a, c.b, c.outcome, group.items)
-
-
 def pair_dominance(counts: PairCounts, anchored: Ints | None = None) -> Dominance:
     """Who beat whom; items `anchored` by ratings count as tied."""
     won, lost, tied = (np.flatnonzero(x > 0) for x in (counts.wins, counts.losses, counts.ties))
@@ -199,7 +192,7 @@ def label_items(group: FuseGroup, items: Ints | Codes) -> str:
 
 def fit_paired(group: FuseGroup, method: str, settings: FuseSettings, cluster: Cluster | None) -> GroupFit:
     """Bradley-Terry, Davidson, Rao-Kupper or Thurstone; without errors where `cluster` is None."""
-    counts = pair_counts(group)
+    counts = group.pair_counts
     if settings.prior is None:
         _check_identified(group, counts)
     fit = fit_pairs(counts, method, prior=settings.prior)
@@ -301,7 +294,7 @@ def raise_to_floor(errors: Errors, least: Errors) -> Errors:
 
 def floor_jackknife_errors(group: FuseGroup, fit: PairFit, errors: Errors) -> Errors:
     """Errors from left-out clusters, held to the same floor as those of a sandwich."""
-    counts = pair_counts(group)
+    counts = group.pair_counts
     try:
         return floor_errors(errors, fit, counts)
     except TooFew:
@@ -328,7 +321,7 @@ def fit_anchored_davidson(group: FuseGroup, anchors: Ints, targets: Floats, sett
 
     A prior is centred where the rating anchors put the group, so that it shrinks differences and not the level.
     """
-    counts = pair_counts(group)
+    counts = group.pair_counts
     pull = _pull(anchors, targets, settings)
     if settings.prior is None or pull is None:
         if settings.prior is None:
@@ -356,7 +349,7 @@ def _lowered(pull: Pull, level: float) -> Pull:
 def step_pairs(fit: GroupFit, group: FuseGroup) -> Floats:
     """Latent scores of `fit` with only the comparisons of `group`: one Newton step."""
     assert fit.pairs is not None
-    return newton_step(fit.pairs, pair_counts(group))
+    return newton_step(fit.pairs, group.pair_counts)
 
 
 def step_anchored_davidson(
@@ -364,7 +357,7 @@ def step_anchored_davidson(
 ) -> Floats:
     """The same with new targets of the rating anchors."""
     assert fit.pairs is not None
-    counts, pull = pair_counts(group), _pull(anchors, targets, settings)
+    counts, pull = group.pair_counts, _pull(anchors, targets, settings)
     if fit.plain is None or pull is None:
         return newton_step(fit.pairs, counts, pull=pull)
     level = _level(newton_step(fit.plain, counts), pull)

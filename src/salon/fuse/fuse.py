@@ -23,7 +23,7 @@ from salon.fuse.figures import (
     warnings,
 )
 from salon.fuse.fits import is_plugin_fit, load_fit, protocol_of, protocols_of
-from salon.fuse.groups import BOTH_BAD, TIE, Codes, Floats, FuseGroup, cluster_codes, item_column, study_groups
+from salon.fuse.groups import BOTH_BAD, TIE, Codes, Floats, FuseGroup, Ints, cluster_codes, item_column, study_groups
 from salon.fuse.results import (
     ANCHORED,
     PAIRED,
@@ -70,15 +70,14 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
     for number in np.unique(criterion):
         of = criterion == number
         first, second = generator[a[of]], generator[b[of]]
-        units = np.unique(np.concatenate([first, second]))
-        place = np.searchsorted(units, first), np.searchsorted(units, second)
+        units, place = _number_used(first, second)
         graph = sparse.coo_array((np.ones(len(first)), place), shape=(len(units), len(units)))
         if csgraph.connected_components(graph, directed=False)[0] > 1:
             return item  # generators would not share a scale either
         connected = _connected_prompts(study.item_groups, a[of], b[of])
         loose, prompts = loose + int((~connected).sum()), prompts + len(connected)
-    met = len(np.unique(generator[np.concatenate([a, b])]))
-    items = len(np.unique(np.concatenate([a, b])))
+    met = len(_number_used(generator[a], generator[b])[0])
+    items = len(_number_used(a, b)[0])
     if prompts < FEWEST_PROMPTS or loose * 2 <= prompts or items < 2 * met:
         return item
     return ScoreUnit(
@@ -90,14 +89,25 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
 
 def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
     """For each prompt with comparisons: do these connect its items, and are there as many as items?"""
-    items = np.unique(np.concatenate([a, b]))
-    place = np.searchsorted(items, a), np.searchsorted(items, b)
+    items, place = _number_used(a, b)
     graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(items), len(items)))
-    _, part = csgraph.connected_components(graph, directed=False)
-    groups, of_item = np.unique(group_of[items], return_inverse=True)
-    parts = np.bincount(np.unique(np.stack([of_item, part]), axis=1)[0], minlength=len(groups))
+    count, part = csgraph.connected_components(graph, directed=False)
+    groups, (of_item,) = _number_used(group_of[items])
+    group_of_part = np.zeros(count, np.int64)
+    group_of_part[part] = of_item  # comparisons stay within a prompt, and so do the parts they connect
+    parts = np.bincount(group_of_part, minlength=len(groups))
     votes = np.bincount(of_item[place[0]], minlength=len(groups))
     return np.asarray((parts == 1) & (votes >= np.bincount(of_item, minlength=len(groups))))
+
+
+def _number_used(*codes: Codes) -> tuple[Ints, tuple[Ints, ...]]:
+    """The codes that occur, in rising order, and the place among them of each; a table of marks needs no sorting."""
+    low = min(int(part.min()) for part in codes)
+    used = np.zeros(max(int(part.max()) for part in codes) - low + 1, np.bool_)
+    for part in codes:
+        used[part - low] = True
+    place = np.cumsum(used) - 1
+    return np.flatnonzero(used) + low, tuple(place[part - low] for part in codes)
 
 
 # -- comparing methods -------------------------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -17,7 +18,7 @@ from numpy.typing import NDArray
 
 from salon.errors import DesignError
 from salon.fuse.results import FuseSettings
-from salon.stats import Errors, PairFit
+from salon.stats import Errors, PairCounts, PairFit, count_pairs
 from salon.study import Scale, Study
 
 Ints = NDArray[np.int64]
@@ -112,6 +113,11 @@ class FuseGroup:
     @property
     def items(self) -> int:
         return len(self.members)
+
+    @cached_property
+    def pair_counts(self) -> PairCounts:
+        """Its comparisons as counts; the fit, its errors and its residuals all start from them."""
+        return count_pairs(self.compared.a, self.compared.b, self.compared.outcome, self.items)
 
     @property
     def where(self) -> str:

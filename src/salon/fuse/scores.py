@@ -30,7 +30,6 @@ from salon.fuse.fits import (
     fit_group,
     floor_jackknife_errors,
     is_plugin_fit,
-    pair_counts,
     step_anchored_davidson,
     step_pairs,
 )
@@ -345,7 +344,7 @@ def _moderate_line(group: FuseGroup, fit: GroupFit, line: _Line) -> _Line:
         return line
     independent: Floats | None = np.diag(1.0 / np.maximum(group.counts(), 1))
     if fit.pairs is not None:
-        independent = independent_errors(fit.pairs, pair_counts(group)).covariance
+        independent = independent_errors(fit.pairs, group.pair_counts).covariance
     assert independent is not None
     shape = _centre_covariance(independent)  # if every answer were independent, up to a factor
     around, level = _around_and_level(errors)

@@ -22,14 +22,21 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.sparse import csr_array
-from scipy.sparse.csgraph import NegativeCycleError, bellman_ford, connected_components, shortest_path
+from scipy.sparse.csgraph import (
+    NegativeCycleError,
+    bellman_ford,
+    breadth_first_order,
+    connected_components,
+    shortest_path,
+)
 
 from salon.errors import BadValue, NotIdentified, TooFew
-from salon.stats.jit import compiled
+from salon.stats.jit import compiled, compiled_above
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_FEW = 200_000  # elements that numpy counts in less time than it takes to load machine code
 _TABLE_PAIRS = 5_000_000  # about 3,160 items: 160 MB of tables
 _BLOCK = 4096
 _BITS = 21  # three counts share 64 bits; they are emptied before any can overflow
@@ -99,7 +106,12 @@ def _integers(values: ArrayLike, name: str) -> NDArray[Any]:
     return array if array.size else array.astype(np.int64)
 
 
-@compiled
+def _all_valid_arrays(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> bool:
+    items_fine = min(a.min(), b.min()) >= 0 and max(a.max(), b.max()) < items and not (a == b).any()
+    return bool(items_fine and outcome.min() >= 0 and outcome.max() <= 2)
+
+
+@compiled_above(_FEW, _all_valid_arrays)
 def _all_valid(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> bool:
     fine = True
     for k in range(len(a)):
@@ -147,7 +159,11 @@ def _place(low: Any, high: Any, items: int) -> Any:
     return low * (2 * items - low - 3) // 2 + high - 1
 
 
-@compiled
+def _add_counts_arrays(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int, table: Floats) -> None:
+    _add_weights_arrays(a, b, outcome, None, items, table)
+
+
+@compiled_above(_FEW, _add_counts_arrays)
 def _add_counts(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int, table: Floats) -> None:
     """At most _FULL comparisons: the small packed table stays in the cache, and blocks keep its accesses apart."""
     packed = np.zeros(len(table), np.uint64)
@@ -166,7 +182,15 @@ def _add_counts(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: 
         table[row, 2] += packed[row] >> np.uint64(2 * _BITS)
 
 
-@compiled
+def _add_weights_arrays(
+    a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats | None, items: int, table: Floats
+) -> None:
+    x, y, won = a.astype(np.int64), b.astype(np.int64), outcome.astype(np.int64)
+    place = _place.loop(np.minimum(x, y), np.maximum(x, y), items)
+    table += np.bincount(3 * place + _outcome_from_lower.loop(x, y, won), weight, table.size).reshape(table.shape)
+
+
+@compiled_above(_FEW, _add_weights_arrays)
 def _add_weights(
     a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats, items: int, table: Floats
 ) -> None:
@@ -175,7 +199,15 @@ def _add_weights(
         table[_place(min(x, y), max(x, y), items), _outcome_from_lower(x, y, np.int64(outcome[k]))] += weight[k]
 
 
-@compiled
+def _met_pairs_arrays(table: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    met = np.flatnonzero(table.any(axis=1))
+    wins, losses, ties = table[met].T.copy()
+    before = np.cumsum(np.arange(items - 1, 0, -1))  # pairs whose lower item is 0, or at most 1, ...
+    low = np.searchsorted(before, met, side="right")
+    return low, met - _place.loop(low, 0, items), wins, losses, ties
+
+
+@compiled_above(_FEW, _met_pairs_arrays)
 def _met_pairs(table: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """The rows of the table that hold anything."""
     rows = 0
@@ -208,7 +240,13 @@ def _by_sorting(
     return rows
 
 
-@compiled
+def _keys_arrays(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> Ints:
+    x, y, won = a.astype(np.int64), b.astype(np.int64), outcome.astype(np.int64)
+    keys = (np.minimum(x, y) * items + np.maximum(x, y)) * 4 + _outcome_from_lower.loop(x, y, won)
+    return np.asarray(keys, np.int64)
+
+
+@compiled_above(_FEW, _keys_arrays)
 def _keys(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> Ints:
     """(lower item, higher item, outcome seen from the lower) packed into one sortable integer each."""
     keys = np.empty(len(a), np.int64)
@@ -218,7 +256,14 @@ def _keys(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -
     return keys
 
 
-@compiled
+def _runs_arrays(keys: Ints, weight: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
+    pairs, row = np.unique(keys >> 2, return_inverse=True)
+    places = 3 * row + (keys & 3)
+    table = np.bincount(places, weight if len(weight) else None, 3 * len(pairs)).astype(np.float64).reshape(-1, 3)
+    return pairs // items, pairs % items, *table.T.copy()
+
+
+@compiled_above(_FEW, _runs_arrays)
 def _runs(keys: Ints, weight: Floats, items: int) -> tuple[Ints, Ints, Floats, Floats, Floats]:
     """Sums over equal pairs in sorted keys."""
     rows = 1
@@ -407,8 +452,7 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     graph holds more wins than ties (difference constraints; Bellman-Ford finds the cycle). One pair with a win each
     way is such a cycle, so this bites only tiny studies, e.g. {A beats B, B ties C, C ties A}.
     """
-    decided = bool(np.any(counts.wins + counts.losses > 0))
-    if tie_parameter and not decided:
+    if tie_parameter and not np.any(counts.wins + counts.losses > 0):
         raise NotIdentified(
             "a tie parameter needs at least one answer that is not a tie",
             found=f"{counts.comparisons:g} ties and nothing else",
@@ -418,9 +462,9 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
     # A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item.
-    up, down = (counts.wins > 0) | (counts.ties > 0), (counts.losses > 0) | (counts.ties > 0)
     all_reached = all(
-        _reach(counts.items, counts.i, counts.j, *way, holds, _SWEEPS) for way in ((up, down), (down, up))
+        _reach(counts.items, counts.i, counts.j, *way, counts.ties, holds, _SWEEPS)
+        for way in ((counts.wins, counts.losses), (counts.losses, counts.wins))
     )
     if not all_reached:
         _name_the_unidentified(counts, holds)
@@ -487,22 +531,35 @@ def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
     )
 
 
-@compiled
-def _reach(
-    items: int, i: Ints, j: Ints, forward: NDArray[np.bool_], backward: NDArray[np.bool_], holds: Ints, sweeps: int
+def _reach_arrays(
+    items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int
 ) -> bool:
+    forward, backward = (wins > 0) | (ties > 0), (losses > 0) | (ties > 0)
+    start = np.concatenate([i[forward], j[backward], holds[:, 0], holds[:, 1]])
+    end = np.concatenate([j[forward], i[backward], holds[:, 1], holds[:, 0]])
+    graph = csr_array((np.ones(len(start)), (start, end)), shape=(items, items))
+    return len(breadth_first_order(graph, 0, return_predecessors=False)) == items
+
+
+@compiled_above(_FEW, _reach_arrays)
+def _reach(items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int) -> bool:
+    """Whether a few sweeps over the pairs reach every item from item 0 along wins and ties."""
     reached = np.zeros(items, np.bool_)
     reached[0] = True
     count = 1
     for _ in range(sweeps):
         before = count
         for k in range(len(i)):
-            if forward[k] and reached[i[k]] and not reached[j[k]]:
+            if reached[i[k]] == reached[j[k]]:
+                continue
+            if reached[i[k]] and (wins[k] > 0 or ties[k] > 0):
                 reached[j[k]] = True
                 count += 1
-            elif backward[k] and reached[j[k]] and not reached[i[k]]:
+            elif reached[j[k]] and (losses[k] > 0 or ties[k] > 0):
                 reached[i[k]] = True
                 count += 1
+            if count == items:
+                return True
         for k in range(len(holds)):
             if reached[holds[k, 0]] != reached[holds[k, 1]]:
                 reached[holds[k, 0]] = reached[holds[k, 1]] = True

@@ -31,12 +31,11 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-import numba
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
-from salon.stats.jit import compiled
+from salon.stats.jit import compiled, inlined
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -229,7 +228,7 @@ def elo_scores(
 # The small ones are inlined by name: left to itself the compiler calls them, and a pass takes half as long again.
 
 
-@numba.njit(inline="always")
+@inlined
 def _logistic(x: float) -> float:
     """s(x) to 1e-13 without an exponential or a division: Taylor's series to h^4 about the nearest entry of a table.
 
@@ -244,14 +243,14 @@ def _logistic(x: float) -> float:
     return s + h * u * (1.0 + h * (away + h * (1 / 6 - u + h * away * (1 / 12 - u))))
 
 
-@numba.njit(inline="always")
+@inlined
 def _update(i: np.int64, j: np.int64, code: np.int64, k: float, per_point: float, scores: FloatArray) -> None:
     change = k * (POINTS[code] - _logistic((scores[i] - scores[j]) * per_point))
     scores[i] += change
     scores[j] -= change
 
 
-@numba.njit(inline="always")
+@inlined
 def _valid(i: np.int64, j: np.int64, code: np.int64, items: int) -> bool | np.bool_:
     return 0 <= i < items and 0 <= j < items and i != j and 0 <= code <= 2
 

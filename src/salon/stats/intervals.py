@@ -42,6 +42,7 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
+from scipy.sparse import csr_array
 from scipy.special import ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, TooFew
@@ -62,6 +63,7 @@ class Resampling(TypedDict):
 Kind = Literal["percentile", "bca"]
 
 _MAX_CELLS = 20_000_000  # weights held at once: 160 MB
+_SPARSE = 0.05  # filled share of a table below which only its entries are added
 _MAX_PICKED = 20_000  # clusters picked at once: they stay in the cache
 _MAX_UNDEFINED = 0.05
 _ROUNDING = 1e-12  # sums of equal numbers differ by that much
@@ -130,6 +132,8 @@ def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
 def draw_totals(rows: FloatArray, counts: IntArray, *, draws: int, rng: np.random.Generator) -> FloatArray:
     """Totals (draws, m) of `draws` bootstrap samples of clusters, from distinct rows and their counts."""
     n, kinds = int(counts.sum()), len(counts)
+    if np.count_nonzero(rows) < _SPARSE * rows.size:  # tables of many kinds of votes hold one or two of each prompt
+        rows = csr_array(rows)
     if kinds > n / 8:  # few equal rows: picking clusters one by one beats one binomial per row
         owner = np.repeat(np.arange(kinds), counts)
         step = max(1, _MAX_PICKED // n)

@@ -202,8 +202,13 @@ def table_ceilings(table: VoteTable, *, draws: int, rng: np.random.Generator, le
     check_settings(n, draws, level)
     replicates = draw_totals(rows, kinds, draws=draws, rng=rng)
 
+    behind: dict[bytes, int] = {}  # many shares rest on the same cells
+
     def estimate(statistic: Callable[[FloatArray], FloatArray], cells: FloatArray, level: float = level) -> Estimate:
-        return _estimate(statistic, total, replicates, n=n, behind=_behind(table, cells), level=level)
+        key = cells.tobytes()
+        if key not in behind:
+            behind[key] = _behind(table, cells)
+        return _estimate(statistic, total, replicates, n=n, behind=behind[key], level=level)
 
     def ceiling(statistic: Callable[[VoteTable, FloatArray], FloatArray]) -> Estimate:
         return estimate(lambda t: statistic(table, t), np.ones(len(table.raters)))
@@ -313,7 +318,8 @@ def _buckets(
 
 
 def _share(part: FloatArray, whole: FloatArray, totals: FloatArray) -> FloatArray:
-    return ratio(totals @ part, totals @ whole)
+    """Of cells given as ones among zeros."""
+    return ratio(totals[:, part > 0].sum(axis=1), totals[:, whole > 0].sum(axis=1))
 
 
 def _estimate(
@@ -333,7 +339,7 @@ def _estimate(
 
 def _behind(table: VoteTable, cells: FloatArray) -> int:
     """Prompts with a pair in these cells."""
-    has_pair = table.counts @ cells > 0
+    has_pair = (table.counts[:, cells > 0] > 0).any(axis=1)
     return int(has_pair.sum() if table.prompts is None else table.prompts[has_pair].sum())
 
 
@@ -350,7 +356,7 @@ def _pair_laws(table: VoteTable, total: FloatArray, estimate: Callable[..., Esti
     """All laws of p that these votes allow."""
 
     def share(here: FloatArray, same: FloatArray, of_cell: float) -> tuple[Estimate, int]:
-        return estimate(lambda t: ratio(t @ here, t @ same), same, level=of_cell), _behind(table, same)
+        return estimate(partial(_share, here, same), same, level=of_cell), _behind(table, same)
 
     share_or_none = share if table.n > 1 else None
     return allowed_laws(PairLaws, law_cells(table.raters), table.raters, table.larger, total, share_or_none, level)

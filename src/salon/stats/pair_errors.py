@@ -36,13 +36,23 @@ from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons
-from salon.stats.jit import compiled
+from salon.stats.jit import compiled, compiled_above
 from salon.stats.pair_fit import PairFit, fit_information
-from salon.stats.pair_models import DENSE_ITEMS, Information, answer_slope, chances, has_tie, model_code, slopes
+from salon.stats.pair_models import (
+    DENSE_ITEMS,
+    THURSTONE,
+    Information,
+    answer_slope,
+    chances,
+    has_tie,
+    model_code,
+    slopes,
+)
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
+_FEW = 300_000  # elements that numpy adds in less time than it takes to load machine code
 _NOTHING = 1e-10  # a variance this small beside the Hessian's is rounding
 _ROUNDING = 1e-6  # a sum of slopes below this share of its standard error is nothing
 
@@ -185,7 +195,30 @@ def _refuse_zero(variance: Floats, bread: Information) -> None:
         )
 
 
-@compiled
+def _add_squares_arrays(
+    code: int,
+    tie: float,
+    q: Floats,
+    i: Ints,
+    j: Ints,
+    wins: Floats,
+    losses: Floats,
+    ties: Floats,
+    edge: Floats,
+    own: Floats,
+    cross: Floats,
+) -> float:
+    if code == THURSTONE:
+        return _add_squares.machine(code, tie, q, i, j, wins, losses, ties, edge, own, cross)  # type: ignore[no-any-return]
+    win, loss, draw, win_t, loss_t, draw_t = slopes.loop(code, tie, *chances.loop(code, q[i] - q[j], tie))
+    edge[:] = wins * win**2 + losses * loss**2 + ties * draw**2
+    own += np.bincount(i, edge, len(own)) + np.bincount(j, edge, len(own))
+    both = wins * win * win_t + losses * loss * loss_t + ties * draw * draw_t
+    cross += np.bincount(i, both, len(own)) - np.bincount(j, both, len(own))
+    return float((wins * win_t**2 + losses * loss_t**2 + ties * draw_t**2).sum())
+
+
+@compiled_above(_FEW, _add_squares_arrays)
 def _add_squares(
     code: int,
     tie: float,
@@ -293,7 +326,17 @@ def _sparse_sums(
     return csr_array((entries[0], entries[1:]), shape=shape)
 
 
-@compiled
+def _answer_slopes_arrays(
+    code: int, tie: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
+) -> tuple[Floats, Floats]:
+    if code == THURSTONE:
+        return _answer_slopes.machine(code, tie, q, a, b, outcome, weight)  # type: ignore[no-any-return]
+    parts = slopes.loop(code, tie, *chances.loop(code, q[a] - q[b], tie))
+    w = weight if len(weight) else 1.0
+    return w * np.choose(outcome, parts[:3]), w * np.choose(outcome, parts[3:])
+
+
+@compiled_above(_FEW, _answer_slopes_arrays)
 def _answer_slopes(
     code: int, tie: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
 ) -> tuple[Floats, Floats]:
@@ -306,7 +349,16 @@ def _answer_slopes(
     return out, out_t
 
 
-@compiled
+def _add_arrays(
+    a: NDArray[Any], b: NDArray[Any], cluster: NDArray[Any], slope: Floats, slope_t: Floats, items: int, sums: Floats
+) -> None:
+    np.add.at(sums, (cluster, a), slope)
+    np.subtract.at(sums, (cluster, b), slope)
+    if sums.shape[1] > items:
+        sums[:, items] += np.bincount(cluster, slope_t, len(sums))
+
+
+@compiled_above(_FEW, _add_arrays)
 def _add(
     a: NDArray[Any],
     b: NDArray[Any],
@@ -324,7 +376,12 @@ def _add(
             sums[cluster[k], items] += slope_t[k]
 
 
-@compiled
+def _count_clusters_arrays(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
+    own = sums[:, : len(noise)]
+    return own.any(axis=1), (abs(own) > noise).sum(axis=0)
+
+
+@compiled_above(_FEW, _count_clusters_arrays)
 def _count_clusters(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
     """Which clusters answered anything, and how many clusters spoke on each item."""
     active, clusters_of_item = np.zeros(len(sums), np.bool_), np.zeros(len(noise), np.int64)

@@ -26,9 +26,11 @@ from numpy.typing import NDArray
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts, check_identified
-from salon.stats.jit import compiled
+from salon.stats.jit import compiled, compiled_above
 from salon.stats.pair_models import (
     FEW_ITEMS,
+    LOGISTIC,
+    THURSTONE,
     TIE_MODELS,
     Information,
     bend,
@@ -144,11 +146,11 @@ def _newton(
     counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
 ) -> tuple[Floats, float, Convergence]:
     """Climb from q = 0 to the maximum."""
-    each = counts.wins + counts.losses + counts.ties
-    games = np.asarray(
-        np.bincount(counts.i, each, counts.items) + np.bincount(counts.j, each, counts.items), np.float64
-    )
-    pairs, scale = _pairs(counts), np.append(games + ridge, counts.comparisons)
+    pairs, each = _pairs(counts), np.empty(len(counts.i))
+    games, points = np.zeros(counts.items), np.zeros(counts.items)
+    _add_answers(pairs, each, games, points)
+    scale = np.append(games + ridge, games.sum() / 2)
+    fast, brief = (LOGISTIC, (pairs[0], pairs[1], each, points, points)) if code == 0 else (code, pairs)
     few, strict = counts.items <= FEW_ITEMS, factorable(counts.items, len(counts.i))
     q, size, iterations, stalled = np.zeros(counts.items), np.inf, 0, False
     while iterations < max_iterations and not size <= tolerance:
@@ -160,7 +162,7 @@ def _newton(
             q, tie = advance(code, pairs, ridge, goal, q, tie, step, *room)
             iterations += 1
         left = 0 if stalled else max_iterations
-        q, tie, steps, size, now = climb(code, pairs, ridge, goal, scale, q, tie, tolerance, left, few, strict)
+        q, tie, steps, size, now = climb(fast, brief, ridge, goal, scale, q, tie, tolerance, left, few, strict)
         iterations, stalled = iterations + steps, stalled or now
     if not size <= tolerance:
         raise NotConverged(
@@ -208,9 +210,10 @@ def _check_settings(counts: PairCounts, prior: float | None, pull: Pull | None, 
 
 
 Pairs = tuple[Ints, Ints, Floats, Floats, Floats]
+_FEW = 100_000  # elements from which the iteration is compiled
 
 
-@compiled
+@compiled_above(_FEW)
 def climb(
     code: int,
     pairs: Pairs,
@@ -258,7 +261,7 @@ def climb(
     return q, tie, iteration, size, False
 
 
-@compiled
+@compiled_above(_FEW)
 def _largest(slope: Floats, scale: Floats) -> float:
     """The largest |slope| / scale; one that is no number counts as the largest, so that it is never taken for 0."""
     largest = 0.0
@@ -271,7 +274,7 @@ def _largest(slope: Floats, scale: Floats) -> float:
     return largest
 
 
-@compiled
+@compiled_above(_FEW)
 def advance(
     code: int,
     pairs: Pairs,
@@ -296,9 +299,94 @@ def advance(
         share = max(share / 2, sure)
 
 
+_REACH = 600.0  # logits over which odds still have a product
+
+
+def _add_answers_arrays(pairs: Pairs, each: Floats, games: Floats, points: Floats) -> None:
+    start, j, wins, losses, ties = pairs
+    n = len(games)
+    i = np.repeat(np.arange(n), np.diff(start))
+    each[:] = wins + losses + ties
+    games += np.bincount(i, each, n) + np.bincount(j, each, n)
+    points += np.bincount(i, wins + ties / 2, n) + np.bincount(j, losses + ties / 2, n)
+
+
+@compiled_above(_FEW, _add_answers_arrays)
+def _add_answers(pairs: Pairs, each: Floats, games: Floats, points: Floats) -> None:
+    """Fill the answers of each pair, and the answers and points (wins, a tie counts half) of each item."""
+    start, j, wins, losses, ties = pairs
+    for x in range(len(games)):
+        for k in range(start[x], start[x + 1]):
+            y = j[k]
+            each[k] = wins[k] + losses[k] + ties[k]
+            games[x] += each[k]
+            games[y] += each[k]
+            points[x] += wins[k] + ties[k] / 2
+            points[y] += losses[k] + ties[k] / 2
+
+
 @compiled
+def _logistic_derivatives(pairs: Pairs, q: Floats, edge: Floats, totals: Floats) -> None:
+    """`derivatives` of Bradley-Terry from (start, j, answers of each pair, points of each item, unused).
+
+    P(i) = a_i / (a_i + a_j), a = e^q: no exponential for a pair; and the slope of an item is its points less those it
+    was expected to have, so that wins and losses of a pair are not read again.
+    """
+    start, j, each, points = pairs[0], pairs[1], pairs[2], pairs[3]
+    n = len(q)
+    low, high = q.min(), q.max()
+    apart = high - low > _REACH
+    odds, expected, curve = np.empty(n), np.zeros(n), np.zeros(n)
+    for x in range(n):
+        odds[x] = math.exp(q[x] - (low + high) / 2) if not apart else 0.0
+    for x in range(n):
+        own, bent, a = 0.0, 0.0, odds[x]
+        for k in range(start[x], start[x + 1]):
+            y = j[k]
+            p = a / (a + odds[y]) if not apart else 1.0 / (1.0 + math.exp(q[y] - q[x]))
+            share = each[k] * p
+            dd = share * (1.0 - p)
+            edge[k] = dd
+            own += share
+            bent += dd
+            expected[y] += each[k] - share
+            curve[y] += dd
+        expected[x] += own
+        curve[x] += bent
+    for x in range(n):
+        totals[x, 0], totals[x, 1], totals[x, 2] = points[x] - expected[x], curve[x], 0.0
+    totals[n, 0], totals[n, 1], totals[n, 2] = 0.0, 1.0, 0.0
+
+
+def _derivatives_arrays(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
+    if code == THURSTONE:
+        return derivatives.machine(code, pairs, q, tie, edge, totals)  # type: ignore[no-any-return]
+    start, j, wins, losses, ties = pairs
+    if code == LOGISTIC:  # the same slopes and curvatures, and the points of an item in the place of its losses
+        wins, losses, ties = wins / 2, wins / 2, np.zeros(len(j))
+    n = len(q)
+    i = np.repeat(np.arange(n), np.diff(start))
+    d = q[i] - q[j]
+    with np.errstate(over="ignore"):  # the chance of a pair this far apart is 0
+        u, v = chances.loop(code, d, tie)
+    win, loss, draw, win_t, loss_t, draw_t = slopes.loop(code, tie, u, v)
+    dd, dt, tt = (np.broadcast_to(part, d.shape) for part in curvature.loop(code, d, tie, u, v, wins, losses, ties))
+    slope = wins * win + losses * loss + ties * draw
+    edge[:] = dd
+    for column, part, sign in ((0, slope, -1), (1, dd, 1), (2, dt, -1)):
+        totals[:n, column] = np.bincount(i, part, n) + sign * np.bincount(j, part, n)
+    if code == LOGISTIC:
+        totals[:n, 0] += pairs[3] - (np.bincount(i, wins, n) + np.bincount(j, wins, n))
+    corner = float(tt.sum())
+    totals[n] = float((wins * win_t + losses * loss_t + ties * draw_t).sum()), corner if corner > 0 else 1.0, 0.0
+
+
+@compiled_above(_FEW, _derivatives_arrays)
 def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
     """Fill the curvature of each pair, and rows (slope, curvature, border) of each item and, last, of log tie."""
+    if code == LOGISTIC:
+        _logistic_derivatives(pairs, q, edge, totals)
+        return
     start, j, wins, losses, ties = pairs
     totals[:] = 0.0
     slope_t, corner = 0.0, 0.0
@@ -323,7 +411,13 @@ def derivatives(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, to
     totals[len(q), 1] = corner if corner > 0 else 1.0
 
 
-@compiled
+def _slope_arrays(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
+    slope = totals[:, 0].copy()
+    slope[: len(q)] += goal - ridge * q
+    return slope
+
+
+@compiled_above(_FEW, _slope_arrays)
 def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     slope = totals[:, 0].copy()
     for i in range(len(q)):
@@ -331,7 +425,20 @@ def _slope(totals: Floats, ridge: Floats, goal: Floats, q: Floats) -> Floats:
     return slope
 
 
-@compiled
+def _eliminate_arrays(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope: Floats) -> Floats:
+    start, j = pairs[0], pairs[1]
+    n = len(ridge)
+    i = np.repeat(np.arange(n), np.diff(start))
+    matrix = np.full((n + 1, n + 1), 0.0 if ridge.any() else totals[:n, 1].mean() / n)
+    matrix[i, j] -= edge
+    matrix[j, i] -= edge
+    matrix[np.arange(n), np.arange(n)] += totals[:n, 1] + ridge
+    matrix[:n, n] = matrix[n, :n] = totals[:n, 2]
+    matrix[n, n] = totals[n, 1]
+    return np.linalg.solve(matrix, slope)
+
+
+@compiled_above(_FEW, _eliminate_arrays)
 def _eliminate(pairs: Pairs, edge: Floats, totals: Floats, ridge: Floats, slope: Floats) -> Floats:
     """The Newton step, dense; where no ridge fixes the location, a shift of the matrix does."""
     start, j = pairs[0], pairs[1]
@@ -368,7 +475,7 @@ def _solve(matrix: Floats, x: Floats) -> None:
         x[k] /= matrix[k, k]
 
 
-@compiled
+@compiled_above(_FEW)
 def _largest_bend(code: int, pairs: Pairs, q: Floats, tie: float, step: Floats) -> tuple[float, float]:
     """Largest change of log curvature of any pair along the step, and the share of the step it holds for."""
     start, j = pairs[0], pairs[1]

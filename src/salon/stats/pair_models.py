@@ -21,6 +21,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -30,14 +31,17 @@ from scipy.sparse.linalg import splu
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts
-from salon.stats.jit import compiled
+from salon.stats.jit import compiled, compiled_above
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 MODELS = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
 TIE_MODELS = ("davidson", "rao-kupper")
-_BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, _THURSTONE = range(4)
+_BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, THURSTONE, LOGISTIC = range(5)
+"""LOGISTIC is Bradley-Terry on its sufficient counts, the answers of a pair and the points of an item (`pair_fit`)."""
+_NEAR = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
+_LARGE, _TINY = 1e150, 1e-150
 
 
 def model_code(model: str, tie: float | None) -> tuple[int, float]:
@@ -70,9 +74,12 @@ def pair_log_likelihood(counts: PairCounts, model: str, scores: Floats, tie: flo
     return float(_log_likelihood(code, at, scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties))
 
 
-@compiled
-def _log_expit(x: float) -> float:
-    return min(x, 0.0) - math.log1p(math.exp(-abs(x)))
+_FEW = 200_000
+"""Elements from which the loops of models are compiled.
+
+A handful of pairs is fitted by numpy: chances, slopes, curvature and logs of a model take numbers and arrays alike, in
+the loops and out of them. Thurstone's is always compiled, for its ratio of normal laws has two cases.
+"""
 
 
 @compiled
@@ -92,58 +99,57 @@ def _log_normal_cdf(x: float) -> float:
 
 
 @compiled
-def _logs(code: int, d: float, tie: float) -> tuple[float, float, float]:
+def _logs(code: int, d: Any, tie: float) -> tuple[Any, Any, Any]:
     """log P(i), log P(j), log P(tie); half the sum of the first two stands for a tie where the model has none."""
     if code == _DAVIDSON:
-        near = math.exp(-abs(d) / 2)
-        log_z = abs(d) / 2 + math.log(1.0 + near * (near + tie))
+        near = np.exp(-abs(d) / 2)
+        log_z = abs(d) / 2 + np.log(1.0 + near * (near + tie))
         return d / 2 - log_z, -d / 2 - log_z, math.log(tie) - log_z
     if code == _RAO_KUPPER:
-        i, j = _log_expit(d - math.log(tie)), _log_expit(-d - math.log(tie))
+        x, y = d - math.log(tie), -d - math.log(tie)
+        i, j = np.minimum(x, 0.0) - np.log1p(np.exp(-abs(x))), np.minimum(y, 0.0) - np.log1p(np.exp(-abs(y)))
         return i, j, i + j + math.log(tie * tie - 1.0)
-    if code == _THURSTONE:
+    if code == THURSTONE:
         i, j = _log_normal_cdf(d / math.sqrt(2.0)), _log_normal_cdf(-d / math.sqrt(2.0))
     else:
-        i = _log_expit(d)
+        i = np.minimum(d, 0.0) - np.log1p(np.exp(-abs(d)))
         j = i - d
     return i, j, (i + j) / 2
 
 
 @compiled
-def chances(code: int, d: float, tie: float) -> tuple[float, float]:
+def chances(code: int, d: Any, tie: float) -> tuple[Any, Any]:
     """The two numbers all derivatives are made of, so that a pair costs one exponential.
 
     P(i) and P(j); in Davidson (P(i) - P(j))/2 and P(tie); in Thurstone phi/Phi at d/sqrt 2 and at -d/sqrt 2.
     """
     if code == _DAVIDSON:
-        near = math.exp(-abs(d) / 2)
+        near = np.exp(-abs(d) / 2)
         z = 1.0 + near * (near + tie)
-        return math.copysign((1.0 - near * near) / (2.0 * z), d), near * tie / z
+        return np.copysign((1.0 - near * near) / (2.0 * z), d), near * tie / z
     if code == _RAO_KUPPER:
-        odds = math.exp(d)
+        odds = np.exp(d)
         return odds / (odds + tie), 1.0 / (1.0 + tie * odds)
-    if code == _THURSTONE:
+    if code == THURSTONE:
         return mills(d / math.sqrt(2.0)), mills(-d / math.sqrt(2.0))
-    p = 1.0 / (1.0 + math.exp(-d))
+    p = 1.0 / (1.0 + np.exp(-d))
     return p, 1.0 - p
 
 
 @compiled
-def slopes(code: int, tie: float, u: float, v: float) -> tuple[float, float, float, float, float, float]:
+def slopes(code: int, tie: float, u: Any, v: Any) -> tuple[Any, Any, Any, Any, Any, Any]:
     """Slopes in d of log P(i), log P(j), log P(tie), then in t = log tie of the same three; u, v from `chances`."""
     if code == _DAVIDSON:
         return 0.5 - u, -0.5 - u, -u, -v, -v, 1.0 - v
     if code == _RAO_KUPPER:
         return 1.0 - u, v - 1.0, v - u, u - 1.0, v - 1.0, u + v - 2.0 + 2.0 / (1.0 - 1.0 / tie**2)
-    if code == _THURSTONE:
+    if code == THURSTONE:
         return u / math.sqrt(2.0), -v / math.sqrt(2.0), (u - v) / math.sqrt(8.0), 0.0, 0.0, 0.0
     return v, -u, 0.5 - u, 0.0, 0.0, 0.0
 
 
 @compiled
-def curvature(
-    code: int, d: float, tie: float, u: float, v: float, w: float, l: float, s: float
-) -> tuple[float, float, float]:
+def curvature(code: int, d: Any, tie: float, u: Any, v: Any, w: Any, l: Any, s: Any) -> tuple[Any, Any, Any]:
     """Minus the second derivatives (dd, dt, tt) of the log-likelihood of w wins, l losses and s ties."""
     if code == _DAVIDSON:
         n = w + l + s
@@ -151,7 +157,7 @@ def curvature(
     if code == _RAO_KUPPER:
         i, j = (w + s) * u * (1.0 - u), (l + s) * v * (1.0 - v)
         return i + j, j - i, i + j + 4.0 * s / (tie - 1.0 / tie) ** 2
-    if code == _THURSTONE:
+    if code == THURSTONE:
         x = d / math.sqrt(2.0)
         return ((w + s / 2) * u * (u + x) + (l + s / 2) * v * (v - x)) / 2, 0.0, 0.0
     return (w + l + s) * u * v, 0.0, 0.0
@@ -166,7 +172,7 @@ def answer_slope(code: int, d: float, tie: float, outcome: int) -> tuple[float, 
     return (loss, loss_t) if outcome == 1 else (draw, draw_t)
 
 
-@compiled
+@compiled_above(_FEW)
 def bend(code: int, d: float, tie: float, dd: float, dt: float) -> float:
     """Bound on how fast the log of the curvature changes along a step (dd, dt) that `step_cap` allows.
 
@@ -177,22 +183,29 @@ def bend(code: int, d: float, tie: float, dd: float, dt: float) -> float:
         return max(abs(dd), abs(dd) / 2 + abs(dt))
     if code == _RAO_KUPPER:
         return max(abs(dd) + abs(dt), 2.0 * abs(dt) * (tie + 1.0) / (tie - 1.0))
-    if code == _THURSTONE:
+    if code == THURSTONE:
         return (abs(d) / 2 + 1.0) * abs(dd)
     return abs(dd)
 
 
-@compiled
+@compiled_above(_FEW)
 def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     """The share of a step for which `bend` holds: t of Rao-Kupper at most halves, d of Thurstone moves by at most 1."""
     if code == _RAO_KUPPER and dt < 0:
         return min(1.0, math.log(tie) / (-2.0 * dt))
-    if code == _THURSTONE and largest > 1:
+    if code == THURSTONE and largest > 1:
         return 1.0 / largest
     return 1.0
 
 
-@compiled
+def _probabilities_arrays(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
+    if code == THURSTONE:
+        return _probabilities.machine(code, tie, d)  # type: ignore[no-any-return]
+    i, j, draw = _logs.loop(code, d, tie)
+    return np.exp(i), np.exp(draw) if has_tie(code) else np.zeros(len(d)), np.exp(j)
+
+
+@compiled_above(_FEW, _probabilities_arrays)
 def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
     wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
     for k in range(len(d)):
@@ -204,10 +217,41 @@ def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Fl
 
 
 @compiled
+def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats) -> float:
+    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): one logarithm for many pairs, of their product."""
+    odds = np.exp(q)
+    total, product = 0.0, 1.0
+    for k in range(len(i)):
+        x, y, n = i[k], j[k], wins[k] + losses[k] + ties[k]
+        z = odds[x] + odds[y]
+        total += (wins[k] + ties[k] / 2) * q[x] + (losses[k] + ties[k] / 2) * q[y]
+        if n <= 8 and n == int(n):
+            for _ in range(int(n)):
+                product *= z
+        else:
+            total -= n * math.log(z)
+        if not _TINY < product < _LARGE:
+            total -= math.log(product)
+            product = 1.0
+    return total - math.log(product)
+
+
+def _log_likelihood_arrays(
+    code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
+) -> float:
+    if code == THURSTONE:
+        return _log_likelihood.machine(code, tie, q, i, j, wins, losses, ties)  # type: ignore[no-any-return]
+    win, loss, draw = _logs.loop(code, q[i] - q[j], tie)
+    return float((wins * win + losses * loss + ties * draw).sum())
+
+
+@compiled_above(_FEW, _log_likelihood_arrays)
 def _log_likelihood(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     total = 0.0
+    if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
+        return _logistic_likelihood(q, i, j, wins, losses, ties)
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
         total += wins[k] * win + losses[k] * loss + ties[k] * draw
@@ -366,7 +410,13 @@ def _sparse(information: Information, shift: float) -> csc_array:
     return coo_array(entries, shape=(len(diagonal), len(diagonal))).tocsc()
 
 
-@compiled
+def _fill_arrays(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
+    matrix[i, j] = matrix[j, i] = -edge
+    np.add.at(matrix, (i, i), edge)
+    np.add.at(matrix, (j, j), edge)
+
+
+@compiled_above(_FEW, _fill_arrays)
 def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
     for k in range(len(i)):
         matrix[i[k], j[k]] = matrix[j[k], i[k]] = -edge[k]
@@ -374,7 +424,7 @@ def _fill(i: Ints, j: Ints, edge: Floats, matrix: Floats) -> None:
         matrix[j[k], j[k]] += edge[k]
 
 
-@compiled
+@compiled_above(100 * _FEW, np.dot)
 def dot(x: Floats, y: Floats) -> float:
     """The sum of products. Loops as plain as this compile in a fraction of the time that expressions of arrays take."""
     total = 0.0
@@ -383,7 +433,15 @@ def dot(x: Floats, y: Floats) -> float:
     return total
 
 
-@compiled
+def _multiply_arrays(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, x: Floats, out: Floats) -> None:
+    n = len(ridge)
+    i = np.repeat(np.arange(n), np.diff(start))
+    flow = edge * (x[i] - x[j])
+    out[n] = totals[n, 1] * x[n] + totals[:n, 2] @ x[:n]
+    out[:n] = ridge * x[:n] + totals[:n, 2] * x[n] + np.bincount(i, flow, n) - np.bincount(j, flow, n)
+
+
+@compiled_above(100 * _FEW, _multiply_arrays)
 def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, x: Floats, out: Floats) -> None:
     n = len(ridge)
     out[n] = totals[n, 1] * x[n]
@@ -399,7 +457,7 @@ def _multiply(start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats,
         out[i] += own
 
 
-@compiled
+@compiled_above(_FEW // 2)
 def conjugate_gradients(
     start: Ints, j: Ints, edge: Floats, totals: Floats, ridge: Floats, rhs: Floats, tolerance: float
 ) -> tuple[Floats, bool]:
@@ -441,7 +499,7 @@ def conjugate_gradients(
     return x, size <= goal
 
 
-@compiled
+@compiled_above(_FEW)
 def _center(x: Floats) -> None:
     """Shift all but the last, which is the tie parameter's, to mean zero."""
     mean = 0.0

@@ -29,6 +29,8 @@ MOST_STRETCHED = 20
 EXTREME = f"the picture has a side under {SHORTEST} pixels, or one over {MOST_STRETCHED} times the other"
 _PLAIN = 2
 """Steps of 255 within which all pixels of a plain picture are: no eye tells them apart."""
+_GLANCE = 32
+"""Every so many pixels one is looked at first: few pictures are plain, and most show it there."""
 _SMALL = 256
 """Longer side of the picture that colors are counted in."""
 
@@ -55,8 +57,7 @@ class PictureView:
     @cached_property
     def is_plain(self) -> bool:
         """Whether it is all of one color, as a picture is that was wholly transparent."""
-        flat = self.pixels.reshape(-1, 3)
-        return bool((flat.max(axis=0).astype(int) - flat.min(axis=0) <= _PLAIN).all())
+        return _is_plain(self.pixels[::_GLANCE, ::_GLANCE]) and _is_plain(self.pixels)
 
     @cached_property
     def reading(self) -> Reading:
@@ -103,6 +104,10 @@ class PictureView:
         scale = min(1.0, _SMALL / max(self.image.size))
         size = tuple(max(1, round(side * scale)) for side in self.image.size)
         return oklab_of(cv2.resize(self.pixels, size, interpolation=cv2.INTER_AREA).reshape(-1, 3))
+
+
+def _is_plain(pixels: np.ndarray) -> bool:
+    return all(int(pixels[..., band].max()) - int(pixels[..., band].min()) <= _PLAIN for band in range(3))
 
 
 _BYTE_VALUES = np.arange(256) / 255
@@ -190,15 +195,18 @@ def palette_match(view: PictureView) -> float | None:
     colored = palette[np.hypot(palette[:, 1], palette[:, 2]) > _GRAY]
     if not len(colored):
         return None
-    first = np.sort(np.linalg.norm(view.colors - palette[0], axis=1))
+    away = np.sqrt(((view.colors - palette[0]) ** 2) @ np.ones(3))
+    leading = max(1, int(_LEADS * len(away)))
     weights = np.maximum(np.hypot(view.colors[:, 1], view.colors[:, 2]) - _GRAY, 0)
     hue_gap = 0.0
     if weights.any():
-        hues, named_hues = (np.arctan2(colors[:, 2], colors[:, 1]) for colors in (view.colors, colored))
-        turned = hues[:, None] - named_hues[None]
-        nearest = np.abs((turned + np.pi) % (2 * np.pi) - np.pi).min(axis=1)
+        hued, weights = view.colors[weights > 0], weights[weights > 0]
+        hues, nearest = np.arctan2(hued[:, 2], hued[:, 1]), np.full(len(hued), np.pi)
+        for named_hue in np.arctan2(colored[:, 2], colored[:, 1]):
+            turned = np.abs(hues - named_hue)
+            np.minimum(nearest, np.minimum(turned, 2 * np.pi - turned), out=nearest)
         hue_gap = float(np.average(nearest, weights=weights) / np.pi)
-    return float(1 - first[: max(1, int(_LEADS * len(first)))].mean() - hue_gap)
+    return float(1 - np.partition(away, leading - 1)[:leading].mean() - hue_gap)
 
 
 # -- balance -----------------------------------------------------------------------------------------------------------
