@@ -204,8 +204,14 @@ class Details(Block):
     template: ClassVar[str] = "details.html"
 
     summary: str
-    blocks: Sequence[Block]
+    blocks: Sequence[Block | str]
     open: bool = False
+
+
+def fold(summary: str, *blocks: Block | str | None) -> list[Block]:
+    """Blocks behind a line to click on; an empty list where there are none."""
+    present = [block for block in blocks if block is not None]
+    return [Details(summary, present)] if present else []
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
