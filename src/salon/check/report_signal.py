@@ -178,20 +178,18 @@ def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
 
 
 def _signal_words(report: CheckReport) -> Prose:
-    """How many criteria the test finds agreement on, and the smallest and the largest adjusted p."""
+    """How many criteria the test finds agreement on, and the largest adjusted p."""
     tests = [t for c in report.criteria for t in c.tests if t.name in MAIN and t.p is not None]
     if not tests:
         return Prose("No criterion could be tested for agreement: see the verdicts for the reason.")
     adjusted = sorted(t.p if t.p_holm is None else t.p_holm for t in tests)
     found = sum(c.agree == "yes" for c in report.criteria)
-    ends = [value(p, None, numbers.p_value(p)) for p in (adjusted[0], adjusted[-1])]
+    largest = value(adjusted[-1], None, numbers.p_value(adjusted[-1]))
     if len(tests) == 1:
-        return Prose(Markup("The test of agreement against random raters gives p {}.").format(ends[0]))
-    words = (
-        "Tested against random raters, {} of {} show agreement; the p values, adjusted after Holm, reach from {} to {}."
-    )
+        return Prose(Markup("The test of agreement against random raters gives p {}.").format(largest))
+    words = Markup("Tested against random raters, {} of {} show agreement; the largest p, adjusted after Holm, is {}.")
     tested = count_noun(len(report.criteria), "criterion", "criteria")
-    return Prose(Markup(words).format(fixed(found, 0), tested, *ends))
+    return Prose(words.format(fixed(found, 0), tested, largest))
 
 
 def order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:

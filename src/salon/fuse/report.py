@@ -523,8 +523,11 @@ def _answer_words(report: FuseReport, boards: Sequence[ScoreBoard], names: Score
     if None in sizes:
         return [Markup("{} has the highest score, but without errors nobody knows whether it is best.").format(best)]
     if len(boards) > 1:
+        clear = sizes.count(1)
+        if not clear:
+            return [Markup("None of {} has a clear winner.").format(count_noun(len(boards), "group"))]
         words = "{} of {} have a clear winner: one {} that is significantly better than all others."
-        return [Markup(words).format(fixed(sizes.count(1), 0), count_noun(len(boards), "group"), report.by)]
+        return [Markup(words).format(fixed(clear, 0), count_noun(len(boards), "group"), report.by)]
     if sizes[0] == 1:
         return [Markup("{} is best: significantly better than each of {}.").format(best, _others(boards[0], report.by))]
     words = "No clear winner: {} of {} are not significantly worse than the best. {} has the highest score."
@@ -572,7 +575,7 @@ def _winner_card(boards: Sequence[ScoreBoard], names: ScoreNames) -> Card:
         return Card("Groups with a clear winner", words, "one alone in its first tier", "clear" if clear else "open")
     if clear:
         return Card("Clear winner", names.item(item_label(boards[0].rows[0])), "alone in the first tier", "clear")
-    note = Markup("{} of {} cannot be told from the best").format(fixed(sizes[0], 0), fixed(len(boards[0].rows), 0))
+    note = Markup("{} of {} are not significantly worse").format(fixed(sizes[0], 0), fixed(len(boards[0].rows), 0))
     return Card("Winner", "no clear winner", note, "open")
 
 
