@@ -10,6 +10,7 @@ import re
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -274,6 +275,8 @@ def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, mean
 
 MOST_SPLIT_ROWS = 200
 MOST_DRAWN = 20
+MOST_BARS = 40
+"""Criteria whose splits are drawn."""
 NO_PAIR = "no pair split so"
 Split = tuple[int, int]
 QUOTED_CEILINGS = ("next_rater", "oracle")
@@ -412,7 +415,10 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
     main = max(sizes, key=lambda size: (sizes.count(size), size))
     main_splits = {name: splits for name, splits in splits_of.items() if any(sum(split) == main for split in splits)}
     columns = sorted({split for splits in main_splits.values() for split in splits if sum(split) == main}, reverse=True)
-    bars = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()]
+    shares = (
+        (name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()
+    )
+    bars = list(islice(shares, MOST_BARS))
     # The folded binomial of this panel size, from any shape that has it.
     nulls = [s.pmax_null for c in report.criteria for s in c.shapes if s.raters == main]
     null = next((list(reversed(shares)) for shares in nulls if len(shares) == len(columns)), None)
@@ -430,7 +436,11 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
         if sum(split) != main
     ]
     return [
-        Chart(drawing, "How often panels were of one mind."),
+        Chart(
+            drawing,
+            "How often all raters of a panel agreed."
+            + ("" if len(bars) == len(main_splits) else " Drawn are the first criteria; the table has all."),
+        ),
         Table([Column("name", "Criterion"), *heads], rows, caption),
         *_other_sizes(other_splits),
     ]

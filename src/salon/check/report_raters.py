@@ -49,8 +49,8 @@ NUMBERED = 5
 """Raters up to which the cells of a small map hold their numbers."""
 SHORT_LABEL = 66.0
 """Pixels that a name may take beside a small map."""
-MOST_CELLS = 6000
-"""Cells drawn over all maps: about two megabytes of page."""
+MOST_CELLS = 2000
+"""Cells drawn over all maps: less than a megabyte of page."""
 MOST_ROWS = 200
 MOST_FLAGGED = 6
 """Flagged raters that are named without a click."""

@@ -507,18 +507,21 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     blocks: list[Block | str] = []
     if criteria:
         rates = [(c, statistic_with_interval(c.statistics, "cycle_rate")) for c in criteria]
-        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None]
+        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None][:MOST_ORDERED]
         nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
         same = len(set(nulls)) == 1
         drawing = charts.dot_intervals(
             rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
             x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
-            row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
+            row_nulls=() if same else nulls[: len(rows)], sort=False, within=(0.0, 1.0),
         )  # fmt: skip
-        words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+        words = Markup("Share of prompts whose majority prefers x to y, y to z and z to x. ") + (
             "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
         )
         ordered = sorted(criteria, key=lambda c: c.statistics.cycle_rate or 0.0)
+        if len(rates) > len(rows):
+            left = count_noun(len(rates) - len(rows), "other criterion", "other criteria")
+            words += Markup(" {} not drawn; their rates are in the table of statistics.").format(left)
         blocks.append(_cycle_words(ordered[0], ordered[-1], nulls[0] if same else None))
         blocks += fold("Cycle rate by criterion", Chart(drawing, words))
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]

@@ -418,6 +418,10 @@ def _pair_words(report: Evaluation, judge: JudgeFigures) -> Markup:
     """Accuracy, what could be reached, what it is made of, and how far it is from the best."""
     figures, tops = headline(report, judge), judge.pooled.ceilings
     parts = [Markup("Agrees with people on {}").format(estimate_value(figures.accuracy, None, 3))]
+    best = report.judges[0].pooled.ceilings
+    same = best is not None and tops is not None and judge is not report.judges[0]
+    if same and (tops.next_rater_range, tops.oracle_range) == (best.next_rater_range, best.oracle_range):
+        tops = None  # said of the best judge already
     if tops is not None:
         parts.append(
             Markup("where one more person would on {} and an oracle on {}").format(

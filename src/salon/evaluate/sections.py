@@ -89,6 +89,7 @@ def pair_sections(report: Evaluation, names: Names) -> list[Section | None]:
         section(
             "Between judges",
             [
+                *_agreement_words(report, names),
                 *short_or_folded("Differences in accuracy", tables.comparison_table(report, names)),
                 *fold(
                     "Agreement between judges",
@@ -247,7 +248,8 @@ def _panel_section(report: Evaluation, names: Names) -> Section:
     """The people: how many votes, how good one more of them would be, and judges by how they split."""
     every = Details("All ceilings by criterion", [tables.panel_table(report, tables.CEILINGS)])
     panel = short_or_folded("Votes and ceilings by criterion", tables.panel_table(report))
-    blocks: list[Block | str] = [*panel, *_no_ceilings(report.panel), every]
+    words = Markup("People gave {} on {}.").format(count_noun(report.votes, "vote"), count_noun(report.pairs, "pair"))
+    blocks: list[Block | str] = [words, *panel, *_no_ceilings(report.panel), every]
     judges = report.judges[:MOST_DETAILS]
     over_all = tables.split_table([(names[judge.name], judge.buckets) for judge in judges], "All criteria")
     if over_all is not None:
@@ -275,6 +277,21 @@ def _no_ceilings(panel: Sequence[PanelFigures | TickPanelFigures]) -> list[Note]
     absent = [row for row in panel if row.no_ceiling]
     names = ", ".join(brief(row.name) for row in absent)
     return [Note(f"No ceilings for {names}: {absent[0].no_ceiling}.", "thin")] if absent else []
+
+
+def _agreement_words(report: Evaluation, names: Names) -> list[Prose]:
+    """The two judges that agree most, and the two that agree least."""
+    pairs = [(pair, pair.agreement) for pair in report.agreement if pair.agreement is not None]
+    if not pairs:
+        return []
+    ordered = sorted(pairs, key=lambda entry: entry[1].value)
+    most, least = (
+        Markup("{} and {} ({})").format(names[pair.first], names[pair.second], fixed(agreement.value))
+        for pair, agreement in (ordered[-1], ordered[0])
+    )
+    if len(pairs) == 1:
+        return [Prose(Markup("How often they name the same item: {}.").format(most))]
+    return [Prose(Markup("Most often of one opinion: {}. Least often: {}.").format(most, least))]
 
 
 def _agreement_chart(report: Evaluation, names: Names) -> Chart | None:
