@@ -20,6 +20,7 @@ from salon.check.report_signal import (
     VERDICTS,
     CohortColors,
     badge,
+    cap_criteria,
     cohort_name,
     criteria_with_tau,
     cycle_section,
@@ -311,7 +312,7 @@ def ceiling_section(report: CheckReport) -> Section | None:
         "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
         "vote; the cap is not a bound: an oracle may exceed it."
     ).format(level_words(report))
-    paper_table = Table(columns, rows, caption)
+    paper_table = cap_criteria(Table(columns, rows, caption))
     blocks = [
         _ceiling_words(report, criteria),
         quote,
@@ -374,7 +375,7 @@ def _quoted_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> 
         "Ceilings to quote: the range over all laws of pair odds that fit the votes. Below each its {} interval, and "
         "what a beta law gives."
     ).format(level_words(report))
-    return Table(columns, rows, caption)
+    return cap_criteria(Table(columns, rows, caption))
 
 
 def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
@@ -441,7 +442,7 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
             "How often all raters of a panel agreed."
             + ("" if len(bars) == len(main_splits) else " Drawn are the first criteria; the table has all."),
         ),
-        Table([Column("name", "Criterion"), *heads], rows, caption),
+        cap_criteria(Table([Column("name", "Criterion"), *heads], rows, caption)),
         *_other_sizes(other_splits),
     ]
 
@@ -597,6 +598,6 @@ def _laws(report: CheckReport) -> list[Block]:
     law_columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
     return fold(
         "Test statistics, and the law of each test",
-        Table(columns, rows, "Test statistics, and below each the n it rests on."),
+        cap_criteria(Table(columns, rows, "Test statistics, and below each the n it rests on.")),
         Table(law_columns, law_rows, "The law each test was compared with.", sortable=False),
     )

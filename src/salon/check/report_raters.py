@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_signal import holm_line
+from salon.check.report_signal import cap_criteria, holm_line
 from salon.check.results import (
     FLAGS_NOT_RANKED,
     CheckReport,
@@ -45,12 +45,15 @@ from salon.report.words import fixed
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""
+FEW_RATERS = 6
+"""Raters up to which the map of raters by criterion stands open."""
 NUMBERED = 5
 """Raters up to which the cells of a small map hold their numbers."""
 SHORT_LABEL = 66.0
 """Pixels that a name may take beside a small map."""
-MOST_CELLS = 2000
+MOST_CELLS = 1200
 """Cells drawn over all maps: less than a megabyte of page."""
+MOST_MAPS = 30
 MOST_ROWS = 200
 MOST_FLAGGED = 6
 """Flagged raters that are named without a click."""
@@ -64,7 +67,7 @@ ALWAYS_SHOWN = ("judgments", "mean_tau")
 def rater_section(report: CheckReport) -> Section:
     """Flags first in the table, then maps of agreement."""
     maps, criterion_map = _maps(report), _criterion_map(report)
-    small = len(report.raters) <= SMALL_PANEL
+    small = len(report.raters) <= FEW_RATERS
     blocks: list[Block] = [
         *_flagged_words(report),
         *(criterion_map if small else ()),
@@ -155,7 +158,7 @@ def _coefficients(report: CheckReport) -> list[Block]:
     caption = Markup("Agreement coefficients with {} intervals, and the ends of each matrix.").format(
         level_words(report)
     )
-    return [Table(columns, rows, caption)]
+    return [cap_criteria(Table(columns, rows, caption))]
 
 
 def _pair_words(figures: RaterAgreement | None, end: str) -> Cell:
@@ -180,7 +183,7 @@ def _maps(report: CheckReport) -> list[Block]:
     cells = 0
     for name, raters in panels:
         cells += len(raters.raters) ** 2 * (1 if _fits_small(raters) else 2)
-        if not panels_drawn or cells <= MOST_CELLS:
+        if not panels_drawn or (cells <= MOST_CELLS and len(panels_drawn) < MOST_MAPS):
             panels_drawn.append((name, raters))
         else:
             left.append(name)
@@ -198,7 +201,8 @@ def _maps(report: CheckReport) -> list[Block]:
     ]
     if left:
         words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
-        blocks.append(Prose(Markup(words).format(join_names(left))))
+        more = [count_noun(len(left) - MOST_MAPS, "other")] if len(left) > MOST_MAPS else []
+        blocks.append(Prose(Markup(words).format(join_names([*left[:MOST_MAPS], *more]))))
     return blocks
 
 
@@ -290,7 +294,7 @@ def faction_section(report: CheckReport) -> Section | None:
         "We cannot tell on {}.": [name for name, factions in tested if factions.refused],
     }
     found = [Markup(text).format(_listed(these, len(tested))) for text, these in names.items() if these]
-    details = fold("Test of camps by criterion", Prose(words), Table(columns, rows, caption))
+    details = fold("Test of camps by criterion", Prose(words), cap_criteria(Table(columns, rows, caption)))
     return Section("Factions", [Prose(Markup(" ").join(found)), *details], "One taste, or camps?")
 
 

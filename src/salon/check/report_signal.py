@@ -147,6 +147,15 @@ def criteria_with_tau(criteria: Sequence[CriterionFigures]) -> list[CriterionFig
     return [c for c in criteria if c.statistics.mean_tau is not None]
 
 
+MOST_CRITERIA = 100
+"""Rows of a table with one row for each criterion."""
+
+
+def cap_criteria(table: Table) -> Table:
+    """A table by criterion that a page of hundreds of criteria can hold."""
+    return table.capped(MOST_CRITERIA, "criterion", "criteria")
+
+
 # -- statistics and tests ----------------------------------------------------------------------------------------------
 
 MOST_ORDERED = 30
@@ -240,7 +249,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
         "The four statistics of agreement with {} bootstrap intervals over prompts, and under each what random raters "
         "would give. Null laws: {}."
     ).format(level_words(report), join_names(methods))
-    return Table(columns, rows, caption)
+    return cap_criteria(Table(columns, rows, caption))
 
 
 def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
@@ -277,7 +286,9 @@ def _votes_table(report: CheckReport) -> Table | None:
         for c, agreement in criteria
     ]  # fmt: skip
     caption = "Where raters gave no complete orders: mean agreement of two votes on a pair, minus one to one; zero "
-    return Table(columns, rows, caption + "if raters answer at random, and equal to mean τ where orders are complete.")
+    return cap_criteria(
+        Table(columns, rows, caption + "if raters answer at random, and equal to mean τ where orders are complete.")
+    )
 
 
 def _tests_table(report: CheckReport) -> Table | None:
@@ -300,7 +311,9 @@ def _tests_table(report: CheckReport) -> Table | None:
         "total agreement, adjusted over criteria. The histograms of T and p max and the cycles describe, and are "
         "adjusted among themselves."
     )
-    return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
+    return cap_criteria(
+        Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
+    )
 
 
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
@@ -378,7 +391,7 @@ def _anchor_table(report: CheckReport) -> Table | None:
 
 # -- histograms and cycles ---------------------------------------------------------------------------------------------
 
-MOST_HISTOGRAMS = 24
+MOST_HISTOGRAMS = 12
 """Criteria whose histograms are drawn."""
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""
@@ -505,6 +518,7 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     if not criteria_with_tau(report.criteria):
         return None
     blocks: list[Block | str] = []
+    details: list[Block] = []
     if criteria:
         rates = [(c, statistic_with_interval(c.statistics, "cycle_rate")) for c in criteria]
         rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None][:MOST_ORDERED]
@@ -523,7 +537,7 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
             left = count_noun(len(rates) - len(rows), "other criterion", "other criteria")
             words += Markup(" {} not drawn; their rates are in the table of statistics.").format(left)
         blocks.append(_cycle_words(ordered[0], ordered[-1], nulls[0] if same else None))
-        blocks += fold("Cycle rate by criterion", Chart(drawing, words))
+        details = fold("Cycle rate by criterion", Chart(drawing, words))
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
     reasons = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [
@@ -535,7 +549,7 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
         "open",
         "Read with care.",
     )
-    return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
+    return Section("Cycles", [*blocks, note, *details], "Does the majority contradict itself?")
 
 
 def _cycle_words(low: CriterionFigures, high: CriterionFigures, null: float | None) -> Prose:

@@ -162,7 +162,7 @@ GLOSSARY = (
     Term("MAE", ("MAE",), "Mean absolute error: how far two scores of an item are apart on average."),
     Term(
         "Accuracy",
-        ("accuracy", "Accuracy"),
+        ("an accuracy", "a low accuracy", "accuracy of", "point of accuracy", "accuracy, mean"),
         "The share of pairs on which a judge names the item that the majority of people prefers.",
     ),
     Term(
