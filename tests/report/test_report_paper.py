@@ -6,6 +6,8 @@ import csv
 import io
 import json
 import re
+import sys
+from types import ModuleType
 from xml.etree import ElementTree
 
 import pytest
@@ -14,7 +16,7 @@ from PIL import Image
 from report_example import report
 from test_report_charts import drawings
 
-from salon.bench import figures as flow, write_figures
+from salon.bench import write_figures
 from salon.cli.main import salon
 from salon.errors import BadFile, MissingExtra
 from salon.report import ONE_COLUMN, TWO_COLUMNS, Chart, ChartRow, Details, Page, Section, charts, paper_figures
@@ -129,7 +131,9 @@ def test_without_the_painter_svg_and_data_are_written(page, tmp_path, monkeypatc
     def missing(name):
         raise MissingExtra("generate")
 
-    monkeypatch.setattr(flow.importlib, "import_module", missing)
+    render = ModuleType("salon.render")
+    render.__getattr__ = missing
+    monkeypatch.setitem(sys.modules, "salon.render", render)
     written = write_figures(page.sections[1:2], tmp_path / "figures")
     assert "salon[generate]" in written.words
     assert {path.suffix for path in written.folder.iterdir()} == {".svg", ".csv", ".json"}

@@ -191,9 +191,9 @@ def _signal_words(report: CheckReport) -> Prose:
     tests = [t for c in report.criteria for t in c.tests if t.name in MAIN and t.p is not None]
     if not tests:
         return Prose("No criterion could be tested for agreement: see the verdicts for the reason.")
-    adjusted = sorted(t.p if t.p_holm is None else t.p_holm for t in tests)
+    largest_p = max((t.p if t.p_holm is None else t.p_holm) or 0.0 for t in tests)
     found = sum(c.agree == "yes" for c in report.criteria)
-    largest = value(adjusted[-1], None, numbers.p_value(adjusted[-1]))
+    largest = value(largest_p, None, numbers.p_value(largest_p))
     if len(tests) == 1:
         return Prose(Markup("The test of agreement against random raters gives p {}.").format(largest))
     words = Markup("Tested against random raters, {} of {} show agreement; the largest p, adjusted after Holm, is {}.")

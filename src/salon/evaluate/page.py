@@ -418,11 +418,11 @@ def _pair_words(report: Evaluation, judge: JudgeFigures) -> Markup:
     """Accuracy, what could be reached, what it is made of, and how far it is from the best."""
     figures, tops = headline(report, judge), judge.pooled.ceilings
     parts = [Markup("Agrees with people on {}").format(estimate_value(figures.accuracy, None, 3))]
-    best = report.judges[0].pooled.ceilings
-    same = best is not None and tops is not None and judge is not report.judges[0]
-    if same and (tops.next_rater_range, tops.oracle_range) == (best.next_rater_range, best.oracle_range):
-        tops = None  # said of the best judge already
-    if tops is not None:
+    best = report.judges[0]
+    given = None if judge is best else best.pooled.ceilings  # ceilings that the best judge shares are given once
+    if tops is not None and (
+        given is None or (tops.next_rater_range, tops.oracle_range) != (given.next_rater_range, given.oracle_range)
+    ):
         parts.append(
             Markup("where one more person would on {} and an oracle on {}").format(
                 law_range(tops.next_rater_range), law_range(tops.oracle_range)

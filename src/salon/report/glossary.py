@@ -195,8 +195,8 @@ GLOSSARY = (
 """At most 40 terms. No digits: every number of a page is one of its report."""
 
 _BY_PHRASE = {phrase: term for term in GLOSSARY for phrase in term.phrases}
-_LIVE = re.compile(r"<(p|figcaption|li)\b[^>]*>.*?</\1>", re.DOTALL)
-"""Elements whose words are explained: no table, no heading, no summary, no chart."""
+_LIVE = re.compile(r'<(p|figcaption|li)\b(?! class="banner)[^>]*>.*?</\1>', re.DOTALL)
+"""Elements whose words are explained: no table, no heading, no summary, no chart, no banner."""
 _TAG = re.compile(r"(<[^>]*>)")
 _QUOTED = ("a", "button", "data", "code", "q", "strong", "h3")
 """Tags inside them whose words are left alone."""
