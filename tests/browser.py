@@ -87,11 +87,11 @@ FINE = """() => [...document.querySelectorAll("body *")].filter(one => {
 """Words smaller than 12 pixels."""
 UNTOUCHABLE = """() => [...document.querySelectorAll("a, button, summary, select, textarea, input")].filter(one => {
   const touched = one.matches("[type=radio], [type=checkbox]") && one.closest("label") || one;
-  const box = touched.getBoundingClientRect(), inline = getComputedStyle(one).display === "inline";
+  const box = touched.getBoundingClientRect(), inline = getComputedStyle(one).display === "inline" || one.matches(".term");
   return one.checkVisibility() && box.width > 1 && box.height < 44 && !one.matches(".skip")
     && !(inline && one.closest("p, li, figcaption, small"));
 }).map(one => one.outerHTML.slice(0, 90))"""
-"""What a finger would miss: lower than 44 pixels, and no link in a sentence."""
+"""What a finger would miss: lower than 44 pixels, and no link or explained term in a sentence."""
 OPEN_ALL = "document.querySelectorAll('details').forEach(part => { part.open = true; })"
 SEEN = ((1280, "light"), (390, "dark"))
 

@@ -132,7 +132,7 @@ def test_a_score_without_an_interval_is_printed_alone_with_the_reason():
         ("one", 2000, "940</data> scores between them not"),
         ("prompts", 2000, "80</data> groups"),
         ("huge", 2000, "3\u202f000</data> scores between them in the JSON"),
-        ("many", 2000, "64</data> more groups in the JSON"),
+        ("many", 2050, "64</data> more groups in the JSON"),
     ],
 )
 def test_large_fusions_are_cut_and_say_so(name, kilobytes, said):

@@ -9,6 +9,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Sequence
+from dataclasses import replace
+from itertools import islice
 
 from markupsafe import Markup
 
@@ -18,16 +20,19 @@ from salon.check.report_signal import (
     VERDICTS,
     CohortColors,
     badge,
+    cap_criteria,
     cohort_name,
     criteria_with_tau,
     cycle_section,
     distribution_section,
+    order_figure,
     signal_section,
     with_distinct_names,
 )
 from salon.check.results import CeilingFigures, CheckReport, CriterionFigures
 from salon.report import (
     SIMULATED,
+    Answer,
     Block,
     Card,
     Cell,
@@ -45,6 +50,7 @@ from salon.report import (
     columns_of,
     count_noun,
     estimate_value,
+    fold,
     group_by_reason,
     join_names,
     law_range,
@@ -98,6 +104,7 @@ def check_page(report: CheckReport) -> Page:
         subtitle=subtitle,
         kicker=f"Salon check · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
+        answer=Answer(_answer_words(here), order_figure(here, cohorts), _next_steps(here)),
         cards=cards,
         sections=[section for section in sections if section is not None],
         notes=[*([SIMULATED] if report.simulated else []), reading],
@@ -105,10 +112,97 @@ def check_page(report: CheckReport) -> Page:
     )
 
 
-def verdict_section(report: CheckReport) -> Section:
-    """Warnings first, then what is concluded about each criterion, cohort by cohort, and every policy."""
+# -- the first screen --------------------------------------------------------------------------------------------------
+
+MOST_NAMES = 4
+"""Criteria that a sentence of the first screen names."""
+
+
+def _answer_words(report: CheckReport) -> list[str]:
+    """The verdicts in a sentence or two, and the ends of the chart."""
+    criteria = report.criteria
+    if not criteria:
+        return ["The study holds no judgments of a criterion."]
+    if len(criteria) == 1:
+        return [brief(criteria[0].sentence, LONGEST_SENTENCE)]
+    agreeing = [c for c in criteria if c.agree == "yes"]
+    tastes = {"as one taste on {}": "one taste", "in camps on {}": "camps"}
+    tastes["on {} we cannot tell one taste from camps"] = "cannot tell"
+    kinds = [
+        Markup(words).format(fixed(number, 0))
+        for words, taste in tastes.items()
+        if (number := sum(c.taste == taste for c in agreeing))
+    ]
+    words = Markup("Raters agree more than chance on {} of {}").format(
+        fixed(len(agreeing), 0), count_noun(len(criteria), "criterion", "criteria")
+    )
+    answer = words + (Markup(": {}.").format(join_names(kinds)) if kinds else Markup("."))
+    for agree, text in (("no", " No agreement on {}."), ("cannot tell", " Too little data to tell on {}.")):
+        if names := [c.name for c in criteria if c.agree == agree]:
+            answer += Markup(text).format(_some_names(names, report))
+    with_tau = sorted(criteria_with_tau(criteria), key=lambda c: c.statistics.mean_tau or 0.0)
+    if len(with_tau) < 2:
+        return [answer]
+    ends = [(c.name, fixed(c.statistics.mean_tau, DECIMALS)) for c in (with_tau[-1], with_tau[0])]
+    return [
+        answer,
+        Markup("Strongest: {}, mean τ {}. Weakest: {}, mean τ {}. Random raters would give zero.").format(
+            *ends[0], *ends[1]
+        ),
+    ]
+
+
+def _next_steps(report: CheckReport) -> list[str]:
+    """What the verdicts ask for, the most urgent first."""
+
+    def names(agree: str, *tastes: str | None) -> Markup | None:
+        chosen = [c.name for c in report.criteria if c.agree == agree and c.taste in tastes]
+        return _some_names(chosen, report) if chosen else None
+
+    steps = [
+        (names("no", None), "Do not score or train on {}: raters are not shown to agree. Rewrite the question or drop "
+         "it."),
+        (names("cannot tell", None), "Collect more answers on {}. <code>salon plan</code> says how many."),
+        (names("no", "camps"), "Score each camp on {} by itself: the camps contradict each other."),
+        (names("yes", "camps"), "Score each camp on {} by itself: one score would mix different tastes."),
+        (names("yes", "cannot tell"), "Treat scores on {} as an average: there may be camps. More answers would tell."),
+        (names("yes", "one taste"), "Turn the answers on {} into scores: <code>salon fuse</code>."),
+    ]  # fmt: skip
+    sentences: list[str] = [Markup(words).format(subject) for subject, words in steps if subject is not None]
+    if _warnings(report):
+        sentences.insert(0, Markup('Read the <a href="#verdicts">warnings</a> first.'))
+    flagged = sum(bool(rater.flags) for rater in report.raters)
+    if flagged:
+        link = Markup('<a href="#raters">Raters</a>')
+        sentences.append(Markup("Look at {}: see {}.").format(count_noun(flagged, "flagged rater"), link))
+    if any(c.ceilings is not None for c in report.criteria):
+        link = Markup('<a href="#ceilings">ceilings</a>')
+        sentences.append(Markup("Quote both {} beside the accuracy of a model on these answers.").format(link))
+    return sentences
+
+
+def _some_names(names: Sequence[str], report: CheckReport, most: int = MOST_NAMES) -> Markup:
+    """`all criteria`, or the first names and how many more there are."""
+    if len(names) == len(report.criteria) and len(names) > 1:
+        return Markup("all criteria")
+    more = [count_noun(len(names) - most, "other criterion", "other criteria")] if len(names) > most + 1 else []
+    return join_names([*(names[:most] if more else names), *more])
+
+
+# -- verdicts ----------------------------------------------------------------------------------------------------------
+
+MOST_ALIKE = 3
+"""Criteria of one verdict that have a line each; more share one."""
+MOST_LISTED = 12
+
+
+def _warnings(report: CheckReport) -> list[Note]:
     messages = [sentence(words) for words in report.warnings]
-    warnings = [Note(words, "alert", "Warning.") for words in messages if words != SIMULATED]
+    return [Note(words, "alert", "Warning.") for words in messages if words != SIMULATED]
+
+
+def verdict_section(report: CheckReport) -> Section:
+    """Warnings first, then what is concluded about each criterion, cohort by cohort."""
     several = len({c.cohort for c in report.criteria}) > 1
     order = list(dict.fromkeys(c.cohort for c in report.criteria))
     ranked = sorted(report.criteria, key=lambda c: order.index(c.cohort))
@@ -118,9 +212,24 @@ def verdict_section(report: CheckReport) -> Section:
         )
         for c in ranked
     ]
-    verdict_block = Verdicts(verdicts) if verdicts else "The study holds no judgments of a criterion."
-    blocks = [*warnings, verdict_block, *policy_table(report)]
+    groups: dict[tuple[str, str], list[VerdictLine]] = {}
+    for line in verdicts:
+        groups.setdefault((line.group, line.badge.words), []).append(line)
+    lines = [line for alike in groups.values() for line in _joined(alike)]
+    verdict_block = Verdicts(lines) if verdicts else "The study holds no judgments of a criterion."
+    each = fold("The verdict on each criterion, with its numbers", Verdicts(verdicts)) if lines != verdicts else []
+    blocks = [*_warnings(report), verdict_block, *each]
     return Section("Verdicts", blocks, "Do raters agree more than chance? If so, as one taste or as camps?")
+
+
+def _joined(lines: Sequence[VerdictLine]) -> list[VerdictLine]:
+    """Many criteria of one verdict in one line, with their names."""
+    if len(lines) <= MOST_ALIKE:
+        return list(lines)
+    names = [line.subject for line in lines]
+    more = [count_noun(len(names) - MOST_LISTED, "other")] if len(names) > MOST_LISTED else []
+    subject = count_noun(len(lines), "criterion", "criteria")
+    return [replace(lines[0], subject=subject, sentence=join_names([*names[:MOST_LISTED], *more]) + ".")]
 
 
 def _verdict_card(report: CheckReport) -> Card:
@@ -167,6 +276,8 @@ def _ceiling_card(criteria: list[CriterionFigures], field: str, label: str, mean
 
 MOST_SPLIT_ROWS = 200
 MOST_DRAWN = 20
+MOST_BARS = 40
+"""Criteria whose splits are drawn."""
 NO_PAIR = "no pair split so"
 Split = tuple[int, int]
 QUOTED_CEILINGS = ("next_rater", "oracle")
@@ -193,7 +304,7 @@ def ceiling_section(report: CheckReport) -> Section | None:
     )
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(join_names(missing)), "thin")] if missing else []
-    figure = [_ceiling_figure(criteria)] if len(criteria) <= MOST_DRAWN else []
+    figure = _ceiling_figure(criteria) if len(criteria) <= MOST_DRAWN else None
     columns = [Column("name", "Criterion")]
     columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
     rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
@@ -201,10 +312,30 @@ def ceiling_section(report: CheckReport) -> Section | None:
         "Ceilings found in papers, for comparison only, with {} intervals. The panel's figure counts the rater's own "
         "vote; the cap is not a bound: an oracle may exceed it."
     ).format(level_words(report))
-    paper_table = Table(columns, rows, caption)
-    blocks = [quote, *figure, _quoted_table(report, criteria), paper_table, *absent]
-    blocks += _study_table(report)
-    return Section("Ceilings", [*blocks, *_buckets(report, criteria)], "How good can a model get on these answers?")
+    paper_table = cap_criteria(Table(columns, rows, caption))
+    blocks = [
+        _ceiling_words(report, criteria),
+        quote,
+        *absent,
+        *fold("Both ceilings of each criterion", figure, _quoted_table(report, criteria)),
+        *fold("Other ceilings found in papers", *_study_table(report), paper_table),
+        *fold("How the raters split on item pairs", *_buckets(report, criteria)),
+    ]
+    return Section("Ceilings", blocks, "How good can a model get on these answers?")
+
+
+def _ceiling_words(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Prose:
+    """The two ranges of the whole study, or from criterion to criterion."""
+    pooled = report.together.pooled if report.together else criteria[0].ceilings if len(criteria) == 1 else None
+    if pooled is not None:
+        spans = [getattr(pooled, f"{field}_range") for field in QUOTED_CEILINGS]
+        where = "On all pairs together" if report.together else "On these pairs"
+    else:
+        each = [[getattr(c.ceilings, f"{field}_range") for c in criteria] for field in QUOTED_CEILINGS]
+        spans = [(min(span[0] for span in part), max(span[1] for span in part)) for part in each]
+        where = "From the lowest to the highest criterion"
+    words = "{}, one more rater would agree with the majority at a rate of {}, and an oracle at a rate of {}."
+    return Prose(Markup(words).format(where, *map(law_range, spans)))
 
 
 def _ceiling_figure(criteria: Sequence[CriterionFigures]) -> Chart:
@@ -244,7 +375,7 @@ def _quoted_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> 
         "Ceilings to quote: the range over all laws of pair odds that fit the votes. Below each its {} interval, and "
         "what a beta law gives."
     ).format(level_words(report))
-    return Table(columns, rows, caption)
+    return cap_criteria(Table(columns, rows, caption))
 
 
 def _range_cell(ceilings: CeilingFigures, field: str) -> Cell:
@@ -285,7 +416,10 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
     main = max(sizes, key=lambda size: (sizes.count(size), size))
     main_splits = {name: splits for name, splits in splits_of.items() if any(sum(split) == main for split in splits)}
     columns = sorted({split for splits in main_splits.values() for split in splits if sum(split) == main}, reverse=True)
-    bars = [(name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()]
+    shares = (
+        (name, [splits[s].value if s in splits else 0.0 for s in columns]) for name, splits in main_splits.items()
+    )
+    bars = list(islice(shares, MOST_BARS))
     # The folded binomial of this panel size, from any shape that has it.
     nulls = [s.pmax_null for c in report.criteria for s in c.shapes if s.raters == main]
     null = next((list(reversed(shares)) for shares in nulls if len(shares) == len(columns)), None)
@@ -303,8 +437,12 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
         if sum(split) != main
     ]
     return [
-        Chart(drawing, "How often panels were of one mind."),
-        Table([Column("name", "Criterion"), *heads], rows, caption),
+        Chart(
+            drawing,
+            "How often all raters of a panel agreed."
+            + ("" if len(bars) == len(main_splits) else " Drawn are the first criteria; the table has all."),
+        ),
+        cap_criteria(Table([Column("name", "Criterion"), *heads], rows, caption)),
         *_other_sizes(other_splits),
     ]
 
@@ -385,7 +523,16 @@ def data_section(report: CheckReport) -> Section:
         why = "" if c.tie_control is not None else "ties were not broken alike for all raters"
         rows.append(row | {"cohort": cohort_name(c), "control": Cell(c.tie_control, why)})
     caption = "Answers by criterion." + (MADE_BY_TIE_BREAK if stable else "")
-    blocks = [Table(columns, rows, caption)] if rows else ["The study holds no judgments of a criterion."]
+    if not rows:
+        return Section("Data", ["The study holds no judgments of a criterion."], "What was judged.")
+    protocols = list(dict.fromkeys(c.protocol for c in report.criteria))
+    words = Markup("{} from {}; answers come as {}.").format(
+        count_noun(len(report.criteria), "criterion", "criteria"),
+        count_noun(len(report.raters), "rater") if report.raters else "unnamed raters",
+        join_names(protocols),
+    )
+    blocks: list[Block] = [Prose(words), *fold("Answers by criterion", Table(columns, rows, caption))]
+    blocks += fold("What was done about ties, gaps and skipped answers", *policy_table(report))
     return Section("Data", blocks, "What was judged.")
 
 
@@ -397,7 +544,7 @@ def policy_table(report: CheckReport) -> list[Table]:
     rows = [{"policy": sentence(policy), "criteria": _criteria_words(names, report)} for policy, names in policies]
     several = len(report.criteria) > 1
     columns = [Column("policy", "Policy"), *([Column("criteria", "Criteria")] if several else [])]
-    return [Table(columns, rows, "What was done about ties, gaps and skipped answers.", sortable=False)]
+    return [Table(columns, rows, sortable=False, label="Policies")]
 
 
 def _criteria_words(names: list[str], report: CheckReport) -> Markup:
@@ -412,7 +559,14 @@ def method_section(report: CheckReport) -> Section:
         words += Markup(" Everything drawn by chance comes from seed {}.").format(fixed(seed, 0))
     return Section(
         "Method",
-        [Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")), Prose(words), *_laws(report)],
+        [
+            Prose(words),
+            *fold(
+                "How the tests and ceilings work",
+                Prose(METHOD.replace("\n\n", "\0").replace("\n", " ").replace("\0", "\n\n")),
+            ),
+            *_laws(report),
+        ],
         "How the numbers were made.",
     )
 
@@ -442,7 +596,8 @@ def _laws(report: CheckReport) -> list[Block]:
         {"law": brief(law, 200), "criteria": _criteria_words(names, report)} for law, names in group_by_reason(laws)
     ]
     law_columns = [Column("law", "Law under the null"), Column("criteria", "Criteria")]
-    return [
-        Table(columns, rows, "Test statistics, and below each the n it rests on."),
+    return fold(
+        "Test statistics, and the law of each test",
+        cap_criteria(Table(columns, rows, "Test statistics, and below each the n it rests on.")),
         Table(law_columns, law_rows, "The law each test was compared with.", sortable=False),
-    ]
+    )

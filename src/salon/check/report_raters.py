@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from markupsafe import Markup
 
-from salon.check.report_signal import holm_line
+from salon.check.report_signal import cap_criteria, holm_line
 from salon.check.results import (
     FLAGS_NOT_RANKED,
     CheckReport,
@@ -33,6 +33,7 @@ from salon.report import (
     columns_of,
     count_noun,
     estimate_value,
+    fold,
     join_names,
     level_words,
     numbers,
@@ -44,13 +45,18 @@ from salon.report.words import fixed
 
 SMALL_PANEL = 10
 """Raters that small multiples can show; larger panels take the whole width."""
+FEW_RATERS = 6
+"""Raters up to which the map of raters by criterion stands open."""
 NUMBERED = 5
 """Raters up to which the cells of a small map hold their numbers."""
 SHORT_LABEL = 66.0
 """Pixels that a name may take beside a small map."""
-MOST_CELLS = 6000
-"""Cells drawn over all maps: about two megabytes of page."""
+MOST_CELLS = 1200
+"""Cells drawn over all maps: less than a megabyte of page."""
+MOST_MAPS = 30
 MOST_ROWS = 200
+MOST_FLAGGED = 6
+"""Flagged raters that are named without a click."""
 RATER_COLUMNS = columns_of(
     RaterSummary, *(name for name in RaterSummary.model_fields if name not in ("rater", "flags"))
 )
@@ -60,10 +66,36 @@ ALWAYS_SHOWN = ("judgments", "mean_tau")
 
 def rater_section(report: CheckReport) -> Section:
     """Flags first in the table, then maps of agreement."""
-    blocks: list[Block] = [*_rater_table(report), *_coefficients(report), *_maps(report), *_criterion_map(report)]
+    maps, criterion_map = _maps(report), _criterion_map(report)
+    small = len(report.raters) <= FEW_RATERS
+    blocks: list[Block] = [
+        *_flagged_words(report),
+        *(criterion_map if small else ()),
+        *fold("Each rater over the whole study", *_rater_table(report)),
+        *fold("Krippendorff's α and Kendall's W by criterion", *_coefficients(report)),
+        *fold("Each rater on each criterion", *(() if small else criterion_map)),
+        *fold("Each pair of raters on each criterion", *maps),
+    ]
     if not blocks:
         blocks = [Prose("The study names no raters.")]
     return Section("Raters", blocks, "Who agrees with whom, and who stands out.")
+
+
+def _flagged_words(report: CheckReport) -> list[Block]:
+    """Who is flagged, and why."""
+    if not report.raters:
+        return []
+    flagged = [rater for rater in report.raters if rater.flags]
+    raters = count_noun(len(report.raters), "rater")
+    if not flagged:
+        return [Prose(Markup("None of {} is flagged.").format(raters))]
+    shown = [
+        Markup("{} ({})").format(unbroken_name(rater.rater), join_names(map(brief, rater.flags)))
+        for rater in flagged[:MOST_FLAGGED]
+    ]
+    more = [count_noun(len(flagged) - MOST_FLAGGED, "other")] if len(flagged) > MOST_FLAGGED else []
+    words = Markup("{} of {} flagged: {}. A flag asks for a look, not for removal.")
+    return [Note(words.format(fixed(len(flagged), 0), raters, join_names([*shown, *more])), "alert")]
 
 
 def _rater_table(report: CheckReport) -> list[Block]:
@@ -126,7 +158,7 @@ def _coefficients(report: CheckReport) -> list[Block]:
     caption = Markup("Agreement coefficients with {} intervals, and the ends of each matrix.").format(
         level_words(report)
     )
-    return [Table(columns, rows, caption)]
+    return [cap_criteria(Table(columns, rows, caption))]
 
 
 def _pair_words(figures: RaterAgreement | None, end: str) -> Cell:
@@ -151,7 +183,7 @@ def _maps(report: CheckReport) -> list[Block]:
     cells = 0
     for name, raters in panels:
         cells += len(raters.raters) ** 2 * (1 if _fits_small(raters) else 2)
-        if not panels_drawn or cells <= MOST_CELLS:
+        if not panels_drawn or (cells <= MOST_CELLS and len(panels_drawn) < MOST_MAPS):
             panels_drawn.append((name, raters))
         else:
             left.append(name)
@@ -169,7 +201,8 @@ def _maps(report: CheckReport) -> list[Block]:
     ]
     if left:
         words = "Not drawn, to keep the page light: {}. Their matrices are in the JSON of this check."
-        blocks.append(Prose(Markup(words).format(join_names(left))))
+        more = [count_noun(len(left) - MOST_MAPS, "other")] if len(left) > MOST_MAPS else []
+        blocks.append(Prose(Markup(words).format(join_names([*left[:MOST_MAPS], *more]))))
     return blocks
 
 
@@ -253,7 +286,23 @@ def faction_section(report: CheckReport) -> Section | None:
         "prompt to prompt, and agree less with each other than any raters of one order could, careful or not. Where "
         "the power is low, a small gap is inconclusive."
     )
-    return Section("Factions", [Prose(words), Table(columns, rows, caption)], "One taste, or camps?")
+    names = {
+        "Camps on {}.": [name for name, factions in tested if factions.split],
+        "One order explains the answers on {}.": [
+            name for name, factions in tested if not factions.split and not factions.refused
+        ],
+        "We cannot tell on {}.": [name for name, factions in tested if factions.refused],
+    }
+    found = [Markup(text).format(_listed(these, len(tested))) for text, these in names.items() if these]
+    details = fold("Test of camps by criterion", Prose(words), cap_criteria(Table(columns, rows, caption)))
+    return Section("Factions", [Prose(Markup(" ").join(found)), *details], "One taste, or camps?")
+
+
+def _listed(names: list[str], of: int) -> Markup:
+    if len(names) == of > 1:
+        return Markup("all criteria")
+    more = [count_noun(len(names) - MOST_FLAGGED, "other")] if len(names) > MOST_FLAGGED else []
+    return join_names([*names[:MOST_FLAGGED], *more])
 
 
 # -- flags and protocols -----------------------------------------------------------------------------------------------
@@ -291,7 +340,8 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
     ]
     columns = [Column("label", "Level"), Column("level", "Value", "number", 0), Column("share", "Share", "estimate")]
     level_caption = Markup("{}: share of answers at each level, with {} intervals.").format(name, level_words(report))
-    blocks: list[Block] = [Chart(bars, words, name), Table(columns, rows, level_caption, sortable=False)]
+    levels = Table(columns, rows, level_caption, sortable=False)
+    blocks: list[Block] = []
     if flag.positive_rate:
         raters = list(flag.positive_rate.items())[:MOST_FLAG_RATERS]
         rates = [
@@ -313,7 +363,7 @@ def _flag(flag: FlagFigures, report: CheckReport) -> list[Block]:
         more = Markup(" {} in the JSON.").format(count_noun(left, "rarer split")) if left > 0 else Markup("")
         caption = Markup("Share of items whose raters use exactly these levels.") + more
         blocks.append(Chart(drawing, caption, f"{name}: splits"))
-    return blocks
+    return [Chart(bars, words, name), *fold(f"{name}: levels, raters and splits", levels, *blocks)]
 
 
 def protocol_section(report: CheckReport) -> Section | None:
@@ -321,7 +371,8 @@ def protocol_section(report: CheckReport) -> Section | None:
     if not report.protocols:
         return None
     together = [] if report.protocols_together is None else [report.protocols_together]
-    blocks: list[Block] = [_protocol(figures, report) for figures in (*together, *report.protocols)]
+    first, *rest = [_protocol(figures, report) for figures in (*together, *report.protocols)]
+    blocks: list[Block] = [first, *fold("By criterion and group", *rest)]
     if report.protocol_raters:
         rows = [
             {
@@ -346,7 +397,7 @@ def protocol_section(report: CheckReport) -> Section | None:
         left = len(report.protocol_raters) - len(rows)
         more = Markup(" {} are in the JSON.").format(count_noun(left, "more rater")) if left else ""
         caption = Markup("How each rater used the two protocols, over the matched criteria.") + more
-        blocks.append(Table(columns, rows, caption))
+        blocks += fold("How each rater used the two protocols", Table(columns, rows, caption))
     blocks.append(Note(PROTOCOL_NOTE, "plain"))
     return Section("Protocols", [Prose(PROTOCOLS), *blocks], "Comparisons against ratings.")
 

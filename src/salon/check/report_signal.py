@@ -39,6 +39,7 @@ from salon.report import (
     brief,
     charts,
     count_noun,
+    fold,
     group_by_reason,
     join_names,
     level_words,
@@ -146,8 +147,19 @@ def criteria_with_tau(criteria: Sequence[CriterionFigures]) -> list[CriterionFig
     return [c for c in criteria if c.statistics.mean_tau is not None]
 
 
+MOST_CRITERIA = 100
+"""Rows of a table with one row for each criterion."""
+
+
+def cap_criteria(table: Table) -> Table:
+    """A table by criterion that a page of hundreds of criteria can hold."""
+    return table.capped(MOST_CRITERIA, "criterion", "criteria")
+
+
 # -- statistics and tests ----------------------------------------------------------------------------------------------
 
+MOST_ORDERED = 30
+"""Criteria in the chart of the first screen."""
 TESTS = {"agreement": "Agreement", "pairs": "Pairs", "T": "T", "p_max": "p max", "cycle": "Cycles"}
 NO_ORDERS = "no complete orders, only votes on single pairs: see the agreement of votes"
 NO_CYCLE = "strict majorities of this number of raters and items cannot cycle"
@@ -161,18 +173,36 @@ def signal_section(report: CheckReport, cohorts: CohortColors) -> Section:
     """Criteria ordered by signal, then the four statistics and the tests behind them."""
     both_tested = any({"T", "p_max"} <= {t.name for t in c.tests if t.p is not None} for c in report.criteria)
     blocks = [
-        _order_figure(report, cohorts),
-        _statistics_table(report),
-        _votes_table(report),
-        _tests_table(report),
-        _refused_note(report),
-        Note(DEPENDENT, "open", "Not independent.") if both_tested else None,
-        _anchor_table(report),
+        _signal_words(report),
+        *fold("Statistics of agreement by criterion", _statistics_table(report), _votes_table(report)),
+        *fold(
+            "Tests against random raters",
+            _tests_table(report),
+            _refused_note(report),
+            Note(DEPENDENT, "open", "Not independent.") if both_tested else None,
+        ),
+        *fold("Reference anchors: other domains beside this study", _anchor_table(report)),
     ]
-    return Section("Signal", [b for b in blocks if b is not None], "Agreement beyond random raters.")
+    return Section("Signal", blocks, "Agreement beyond random raters.")
 
 
-def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
+def _signal_words(report: CheckReport) -> Prose:
+    """How many criteria the test finds agreement on, and the largest adjusted p."""
+    tests = [t for c in report.criteria for t in c.tests if t.name in MAIN and t.p is not None]
+    if not tests:
+        return Prose("No criterion could be tested for agreement: see the verdicts for the reason.")
+    largest_p = max((t.p if t.p_holm is None else t.p_holm) or 0.0 for t in tests)
+    found = sum(c.agree == "yes" for c in report.criteria)
+    largest = value(largest_p, None, numbers.p_value(largest_p))
+    if len(tests) == 1:
+        return Prose(Markup("The test of agreement against random raters gives p {}.").format(largest))
+    words = Markup("Tested against random raters, {} of {} show agreement; the largest p, adjusted after Holm, is {}.")
+    tested = count_noun(len(report.criteria), "criterion", "criteria")
+    return Prose(words.format(fixed(found, 0), tested, largest))
+
+
+def order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
+    """Criteria ordered by mean tau; of very many, as many as a chart can show."""
     rows = []
     for c in report.criteria:  # mean tau, or the agreement of two votes where no complete orders exist
         tau, votes = statistic_with_interval(c.statistics, "mean_tau"), c.pair_agreement
@@ -182,6 +212,7 @@ def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
             rows.append((c.name, votes.value, votes.low, votes.high, cohorts.group(c)))
     if not rows:
         return None
+    left, rows = len(rows) - MOST_ORDERED, rows[:MOST_ORDERED]
     anchors = anchor_references(report, "mean_tau")
     zero = next((c.null.mean_tau for c in report.criteria if c.null is not None), 0.0)
     drawing = charts.dot_intervals(
@@ -193,7 +224,10 @@ def _order_figure(report: CheckReport, cohorts: CohortColors) -> Chart | None:
     words += ["Dashed: reference anchors, other domains' judgments at the same shape."] if anchors else []
     if without_orders:
         words.append("Where there are no complete orders the dot is the agreement of two votes on a pair.")
-    return Chart(drawing, Markup(" ".join(words)).format(level_words(report)))
+    caption = Markup(" ".join(words)).format(level_words(report))
+    if left > 0:
+        caption += Markup(" {} not drawn; see Signal.").format(count_noun(left, "weaker criterion", "weaker criteria"))
+    return Chart(drawing, caption)
 
 
 def _statistics_table(report: CheckReport) -> Table | None:
@@ -215,7 +249,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
         "The four statistics of agreement with {} bootstrap intervals over prompts, and under each what random raters "
         "would give. Null laws: {}."
     ).format(level_words(report), join_names(methods))
-    return Table(columns, rows, caption)
+    return cap_criteria(Table(columns, rows, caption))
 
 
 def _statistic_columns(kind: Literal["estimate", "number"]) -> list[Column]:
@@ -252,7 +286,9 @@ def _votes_table(report: CheckReport) -> Table | None:
         for c, agreement in criteria
     ]  # fmt: skip
     caption = "Where raters gave no complete orders: mean agreement of two votes on a pair, minus one to one; zero "
-    return Table(columns, rows, caption + "if raters answer at random, and equal to mean τ where orders are complete.")
+    return cap_criteria(
+        Table(columns, rows, caption + "if raters answer at random, and equal to mean τ where orders are complete.")
+    )
 
 
 def _tests_table(report: CheckReport) -> Table | None:
@@ -275,7 +311,9 @@ def _tests_table(report: CheckReport) -> Table | None:
         "total agreement, adjusted over criteria. The histograms of T and p max and the cycles describe, and are "
         "adjusted among themselves."
     )
-    return Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
+    return cap_criteria(
+        Table(columns, rows, caption + (wrong + "shown only because papers print it." if "p_max" in used else ""))
+    )
 
 
 def _test_cells(c: CriterionFigures, used: Sequence[str]) -> dict[str, Cell]:
@@ -353,6 +391,8 @@ def _anchor_table(report: CheckReport) -> Table | None:
 
 # -- histograms and cycles ---------------------------------------------------------------------------------------------
 
+MOST_HISTOGRAMS = 12
+"""Criteria whose histograms are drawn."""
 MOST_BARS = 6
 """Splits drawn as bars with their numbers; more become a histogram."""
 MOST_SHAPES = 6
@@ -376,16 +416,26 @@ def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section 
     if not criteria:
         return None
     axes = _axes(criteria)
+    left = len(criteria) - MOST_HISTOGRAMS
+    criteria = criteria[:MOST_HISTOGRAMS]
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchor_medians(report, c)) for c in criteria]
     ps = [_pmax_figure(c, cohorts.tone(c), criteria) for c in criteria]
     caption = T_CAPTION + (ANCHOR_CAPTION if any(_anchor_medians(report, c) for c in criteria) else "")
     legend = [*cohorts.legend, ("null-line", "random raters (null)")]
-    if len(criteria) == 1:
-        pair = [replace(ts[0], heading="T between raters"), replace(ps[0], heading="Splits of the panel")]
-        blocks = [ChartRow(pair, f"{caption} {SPLIT_CAPTION}", legend)]
-    else:
-        blocks = [ChartRow(ts, caption, legend), ChartRow(ps, SPLIT_CAPTION, legend)]
-    return Section("Distributions", blocks, "Every prompt counts once.")
+    several = f"{criteria[0].name}: " if len(criteria) > 1 else ""
+    pair = [
+        replace(ts[0], heading=f"{several}T between raters"),
+        replace(ps[0], heading=f"{several}splits of the panel"),
+    ]
+    blocks: list[Block] = [ChartRow(pair, f"{caption} {SPLIT_CAPTION}", legend)]
+    rest = count_noun(len(criteria) - 1, "other criterion", "other criteria")
+    more = None
+    if left > 0:
+        more = Prose(Markup("Not drawn: {}; they are in the JSON.").format(count_noun(left, "criterion", "criteria")))
+    if len(criteria) > 1:
+        blocks += fold(Markup("T of {}").format(rest), ChartRow(ts[1:], caption, legend), more)
+        blocks += fold(Markup("Splits of {}").format(rest), ChartRow(ps[1:], SPLIT_CAPTION, legend), more)
+    return Section("Distributions", blocks, "How far raters agree, prompt by prompt, beside random raters.")
 
 
 def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
@@ -468,20 +518,26 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
     if not criteria_with_tau(report.criteria):
         return None
     blocks: list[Block | str] = []
+    details: list[Block] = []
     if criteria:
         rates = [(c, statistic_with_interval(c.statistics, "cycle_rate")) for c in criteria]
-        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None]
+        rows = [(c.name, *rate, cohorts.group(c)) for c, rate in rates if rate is not None][:MOST_ORDERED]
         nulls = [None if c.null is None else c.null.cycle_rate for c in criteria]
         same = len(set(nulls)) == 1
         drawing = charts.dot_intervals(
             rows, nulls[0] if same else None, anchor_references(report, "cycle_rate"), title="Cycle rates",
             x_label="share of prompts with a cycle of majorities", null_label="random raters", groups=cohorts.groups,
-            row_nulls=() if same else nulls, sort=False, within=(0.0, 1.0),
+            row_nulls=() if same else nulls[: len(rows)], sort=False, within=(0.0, 1.0),
         )  # fmt: skip
-        words = "Share of prompts whose majority prefers x to y, y to z and z to x. " + (
+        words = Markup("Share of prompts whose majority prefers x to y, y to z and z to x. ") + (
             "Line: random raters." if same else "Short lines: random raters at each criterion's own shapes."
         )
-        blocks.append(Chart(drawing, words))
+        ordered = sorted(criteria, key=lambda c: c.statistics.cycle_rate or 0.0)
+        if len(rates) > len(rows):
+            left = count_noun(len(rates) - len(rows), "other criterion", "other criteria")
+            words += Markup(" {} not drawn; their rates are in the table of statistics.").format(left)
+        blocks.append(_cycle_words(ordered[0], ordered[-1], nulls[0] if same else None))
+        details = fold("Cycle rate by criterion", Chart(drawing, words))
     missing = [c for c in criteria_with_tau(report.criteria) if c.statistics.cycle_rate is None]
     reasons = group_by_reason((c.name, why_missing(c, "cycle_rate")) for c in missing)
     blocks += [
@@ -493,4 +549,17 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
         "open",
         "Read with care.",
     )
-    return Section("Cycles", [*blocks, note], "Does the majority contradict itself?")
+    return Section("Cycles", [*blocks, note, *details], "Does the majority contradict itself?")
+
+
+def _cycle_words(low: CriterionFigures, high: CriterionFigures, null: float | None) -> Prose:
+    """The lowest and the highest rate, and what random raters give."""
+    rates = [value(c.statistics.cycle_rate, None, numbers.percent(c.statistics.cycle_rate, 1)) for c in (low, high)]
+    words = Markup("The majority contradicts itself on {} of prompts").format(rates[0])
+    if low is not high:
+        words = Markup("The majority contradicts itself on {} ({}) to {} ({}) of prompts").format(
+            rates[0], low.name, rates[1], high.name
+        )
+    if null is not None:
+        words += Markup("; random raters would on {}").format(value(null, None, numbers.percent(null, 1)))
+    return Prose(words + ".")

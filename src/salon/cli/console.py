@@ -81,7 +81,7 @@ def write_page(make_page: Callable[[], Any], html: Path | None, figures: Path | 
     if figures is not None:
         from salon.bench import write_figures
 
-        say(write_figures(page.sections, figures).words, err=True)
+        say(write_figures(page.parts, figures).words, err=True)
 
 
 def result_console() -> Console:

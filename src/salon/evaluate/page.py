@@ -26,16 +26,19 @@ from salon.evaluate.results import (
 )
 from salon.evaluate.sections import (
     SCALE_TONES,
+    first_chart,
     flag_section,
     pair_sections,
     score_sections,
     section,
+    short_or_folded,
     tick_sections,
     two_orders,
 )
 from salon.evaluate.tables import Names, headline, judge_names
 from salon.report import (
     SIMULATED,
+    Answer,
     Badge,
     Block,
     Card,
@@ -50,6 +53,7 @@ from salon.report import (
     element,
     estimate_value,
     film_grid,
+    fold,
     join_names,
     law_range,
     law_range_note,
@@ -80,7 +84,13 @@ def evaluation_page(report: Evaluation, pictures: Mapping[str, str] | None = Non
         *tick_sections(here, names),
         flag_section(here, names),
         *score_sections(here, names),
-        section("Cost", tables.usage_tables(here, names), "What a judge costs, and what a point of accuracy does."),
+        section(
+            "Cost",
+            short_or_folded("Calls and cost of each judge", *usage)
+            if (usage := tables.usage_tables(here, names))
+            else [],
+            "What a judge costs, and what a point of accuracy does.",
+        ),
         section(
             "Worst disagreements",
             _galleries(here.judges, names, "pair", pictures or {}),
@@ -102,6 +112,7 @@ def evaluation_page(report: Evaluation, pictures: Mapping[str, str] | None = Non
         subtitle=_subtitle(here),
         kicker=f"Salon {kind} · {brief(report.study)}{split}" + (" · simulated" if report.simulated else ""),
         banner=_banner(report),
+        answer=Answer(_answer_words(here, names), first_chart(here, names), _next_steps(here, names)),
         cards=_cards(here, names),
         sections=[section for section in sections if section is not None],
         notes=[
@@ -139,6 +150,89 @@ def _banner(report: Evaluation) -> str:
         which: simulated > 0,
     }
     return " ".join(words for words, holds in sentences.items() if holds)
+
+
+MOST_NAMES = 4
+"""Judges that a sentence of the first screen names."""
+STRONG_BIAS = 0.1
+"""From this share of pairs on the first screen asks for both orders."""
+
+
+def _answer_words(report: Evaluation, names: Names) -> list[str]:
+    """How good the best is, what could be reached, and how many are better than chance."""
+    if report.targets:
+        return [_score_answer(report.targets[0], names)]
+    if not report.judges:
+        return [_tick_answer(report.ticks, names)] if report.ticks is not None and report.ticks.judges else []
+    best = report.judges[0]
+    figures, tops = headline(report, best), best.pooled.ceilings
+    answer = Markup("{} is the best of {}: it agrees with people on {} of pairs.")
+    if len(report.judges) == 1:
+        answer = Markup("{0} agrees with people on {2} of pairs.")
+    words: list[str] = [
+        answer.format(
+            names[best.name], count_noun(len(report.judges), "judge"), estimate_value(figures.accuracy, None, 3)
+        )
+    ]
+    if tops is not None:
+        reach = Markup("One more person would agree on {}, and an oracle on {}.")
+        words.append(reach.format(law_range(tops.next_rater_range), law_range(tops.oracle_range)))
+    else:
+        words.append("No ceiling is known, so nobody can say whether that is good.")
+    above = sum(standing(headline(report, judge))[0] == "above" for judge in report.judges)
+    chance = Markup("{} of {} are better than chance.")
+    words.append(chance.format(fixed(above, 0), count_noun(len(report.judges), "judge")))
+    return words
+
+
+def _tick_answer(ticks: TickReport, names: Names) -> Markup:
+    best = ticks.judges[0]
+    above = sum(tick_standing(judge.macro)[0] == "above" for judge in ticks.judges)
+    words = "{} agrees best with people on checklists: {} of points. {} of {} can tell yes from no."
+    return Markup(words).format(
+        names[best.name],
+        estimate_value(best.macro.accuracy, None),
+        fixed(above, 0),
+        count_noun(len(ticks.judges), "judge"),
+    )
+
+
+def _score_answer(target: TargetFigures, names: Names) -> Markup:
+    best = target.scorers[0]
+    words = Markup("{} orders items most like {}: {}. Its scale: {}.")
+    return words.format(names[best.name], brief(target.name), _figure_words("SRCC", best.overall.srcc), best.scale)
+
+
+def _next_steps(report: Evaluation, names: Names) -> list[str]:
+    """What the verdicts ask for, the most urgent first."""
+    steps: list[str] = []
+    if report.warnings:
+        steps.append(Markup('Read the <a href="#verdicts">warnings</a> first.'))
+    useless = [
+        names[judge.name]
+        for judge in report.judges
+        if standing(headline(report, judge))[0] in ("chance", "below", "unread")
+    ]
+    if useless:
+        more = [count_noun(len(useless) - MOST_NAMES, "other")] if len(useless) > MOST_NAMES else []
+        listed = join_names([*useless[:MOST_NAMES], *more])
+        steps.append(Markup("Do not use {}: not shown to be better than chance.").format(listed))
+    biased = max(two_orders(report), key=lambda entry: entry[1].value, default=None)
+    if biased is not None and biased[1].value >= STRONG_BIAS:
+        words = Markup("Ask every pair in both orders: {} follows the position on {} of pairs.")
+        steps.append(words.format(names[biased[0].name], estimate_value(biased[1], None)))
+    if report.targets:
+        bad = [names[s.name] for s in report.targets[0].scorers if SCALE_TONES[s.scale] == "alert"]
+        if bad:
+            words = Markup("Use only the order of {}, not the scores: the scale is collapsed or shifted.")
+            steps.append(words.format(join_names(bad[:MOST_NAMES])))
+    elif report.judges and report.judges[0].pooled.ceilings is not None:
+        steps.append("Quote an accuracy with its interval and both ceilings.")
+    if any(judge.worst for judge in report.judges):
+        steps.append(
+            Markup('Look at the <a href="#worst-disagreements">worst disagreements</a> before you rely on one.')
+        )
+    return steps
 
 
 def _subtitle(report: Evaluation) -> Markup:
@@ -279,7 +373,7 @@ def _verdict_section(report: Evaluation, names: Names) -> Section:
             for scorer in target.scorers
         ]
     words = (
-        "A right order on a collapsed scale is half a score." if report.targets else "Each in plain words, best first."
+        "Order and scale of each scorer, best first." if report.targets else "Each judge in plain words, best first."
     )
     return Section("Verdicts", [*warnings, Verdicts(lines)], words)
 
@@ -324,7 +418,11 @@ def _pair_words(report: Evaluation, judge: JudgeFigures) -> Markup:
     """Accuracy, what could be reached, what it is made of, and how far it is from the best."""
     figures, tops = headline(report, judge), judge.pooled.ceilings
     parts = [Markup("Agrees with people on {}").format(estimate_value(figures.accuracy, None, 3))]
-    if tops is not None:
+    best = report.judges[0]
+    given = None if judge is best else best.pooled.ceilings  # ceilings that the best judge shares are given once
+    if tops is not None and (
+        given is None or (tops.next_rater_range, tops.oracle_range) != (given.next_rater_range, given.oracle_range)
+    ):
         parts.append(
             Markup("where one more person would on {} and an oracle on {}").format(
                 law_range(tops.next_rater_range), law_range(tops.oracle_range)
@@ -425,7 +523,7 @@ def _quote(text: str | None) -> Markup | None:
 def _galleries(
     judges: Sequence[JudgeFigures | TickJudgeFigures], names: Names, what: str, pictures: Mapping[str, str]
 ) -> list[Block | str]:
-    """The best judge's cases open, the others' behind a line."""
+    """Each judge's cases behind a line."""
     blocks: list[Block | str] = []
     for judge in judges:
         if judge.worst:
@@ -435,7 +533,7 @@ def _galleries(
                 count_noun(judge.worst_of, f"{what} against the majority", f"{what}s against the majority"),
             )
             titles = {part.criterion: part.name for part in judge.criteria}
-            blocks.append(Details(counts, [WorstGallery(judge.worst, titles, pictures)], open=not blocks))
+            blocks.append(Details(counts, [WorstGallery(judge.worst, titles, pictures)]))
     return blocks
 
 
@@ -447,4 +545,7 @@ def _method_section(report: Evaluation) -> Section:
     if largest is not None and not tables.is_pooled(report):
         words = f"{largest:.0e}" if largest else "0"
         notes.append(Markup("Identities, asserted for each judge and criterion: largest gap {}.").format(words))
-    return Section("Policies", notes, "What was counted how.")
+    words = Markup("{} for answers that are missing, tied or left out.").format(
+        count_noun(len(report.policies), "rule", "rules")
+    )
+    return Section("Policies", [words, *fold("All rules", *notes)], "How answers were counted.")

@@ -29,9 +29,11 @@ from salon.report import (
     brief,
     charts,
     count_noun,
+    fold,
     level_words,
     sentence,
 )
+from salon.report.words import fixed
 from salon.stats import Estimate
 
 NOT_RANKED = (
@@ -44,12 +46,25 @@ SCALE_TONES: dict[str, Tone] = {
     "own scale": "thin", "none": "thin",
 }  # fmt: skip
 MOST_DRAWN, MOST_CRITERIA, MOST_DETAILS, MOST_IN_MATRIX, MOST_DIAGRAMS, MOST_HISTOGRAMS = 40, 12, 30, 24, 6, 12
+FEW_HISTOGRAMS = 3
+"""Histograms that stand open."""
 
 
 def section(title: str, blocks: Sequence[Block | str | None], words: str) -> Section | None:
     """A section with the blocks there are; None without any."""
     present = [block for block in blocks if block is not None]
     return Section(title, present, words) if present else None
+
+
+SHORT = 6
+"""Rows of a section's main table that stand open; a longer one is behind a click."""
+
+
+def short_or_folded(summary: str, table: Table | None, *more: Block | str | None) -> list[Block]:
+    """A short table, and more behind a click; a long table is behind the same click."""
+    if table is None or len(table.rows) > SHORT:
+        return fold(summary, table, *more)
+    return [table, *fold(f"{summary}: more", *more)]
 
 
 # -- pairs -------------------------------------------------------------------------------------------------------------
@@ -60,60 +75,109 @@ def pair_sections(report: Evaluation, names: Names) -> list[Section | None]:
     if not report.judges:
         return []
     steady = [*tables.wording_tables(report, names), tables.sample_table(report, names)]
+    generators = tables.generator_tables(report, names)
     return [
         _accuracy_section(report, names),
-        section("Across studies", [tables.study_table(report, names)], "The same judges elsewhere."),
+        section(
+            "Across studies",
+            short_or_folded("Accuracy in each study", tables.study_table(report, names)),
+            "The same judges elsewhere.",
+        ),
         _bias_section(report, names),
         _criterion_section(report, names),
         _panel_section(report, names),
         section(
             "Between judges",
             [
-                tables.comparison_table(report, names),
-                _agreement_chart(report, names),
-                tables.agreement_table(report, names),
+                *_agreement_words(report, names),
+                *short_or_folded("Differences in accuracy", tables.comparison_table(report, names)),
+                *fold(
+                    "Agreement between judges",
+                    _agreement_chart(report, names),
+                    tables.agreement_table(report, names),
+                ),
             ],
             "Is one better than another, and do they make the same mistakes?",
         ),
         _calibration_section(report, names),
         section(
-            "Order of generators", tables.generator_tables(report, names), "Would it rank generators as people do?"
+            "Order of generators",
+            short_or_folded("Generators by judge", *generators) if generators else [],
+            "Would it rank generators as people do?",
         ),
-        section("Steadiness", steady, "Does the answer depend on the wording, or on chance?"),
+        section(
+            "Steadiness",
+            short_or_folded("Wordings and repeated answers", *steady),
+            "Does the answer depend on the wording, or on chance?",
+        ),
         section(
             "Sensitivity",
-            [tables.band_table(report, names)],
+            short_or_folded("Spread of the numbers", tables.band_table(report, names)),
             "Do the numbers tell strong from weak, or collapse into a band?",
         ),
         section(
             "Growth and chance",
-            [_curve_chart(report), tables.curve_table(report), tables.seed_table(report, names)],
+            [
+                _curve_chart(report),
+                *fold("Learning curve and seeds", tables.curve_table(report), tables.seed_table(report, names)),
+            ],
             "What would more data bring?",
         ),
     ]
 
 
+def first_chart(report: Evaluation, names: Names) -> Chart | None:
+    """The chart of the first screen: accuracy of judges, on pairs or checklists, or order of scorers."""
+    if report.judges:
+        return _accuracy_chart(report, names)
+    if report.ticks is not None:
+        return _tick_chart(report.ticks, names)
+    return _target_chart(report, report.targets[0], names) if report.targets else None
+
+
+def _accuracy_chart(report: Evaluation, names: Names) -> Chart:
+    judges = report.judges[:MOST_DRAWN]
+    rows = [
+        (names[judge.name], a.value, a.low, a.high, KIND_WORDS[judge.kind])
+        for judge in judges
+        for a in [headline(report, judge).accuracy]
+    ]
+    tops = report.judges[0].pooled.ceilings if tables.is_pooled(report) or len(report.panel) == 1 else None
+    lines = _ceiling_lines(tops)
+    x_label = "accuracy" if tables.is_pooled(report) else "accuracy, mean over criteria"
+    drawing = charts.dot_intervals(
+        rows, CHANCE, lines, title="Accuracy by judge", null_label="chance", sort=False, x_label=x_label,
+        within=(0.0, 1.0),
+    )  # fmt: skip
+    words = Markup("Accuracy; pairs without an answer count 0. Line: a coin, or always the first picture.")
+    if lines:
+        words += Markup(" ") + CEILING_LINES
+    left = len(report.judges) - len(judges)
+    more = Markup(" {} not drawn; see Accuracy.").format(count_noun(left, "judge")) if left else Markup("")
+    return Chart(drawing, words + more)
+
+
 def _accuracy_section(report: Evaluation, names: Names) -> Section | None:
-    chart = None
-    if len(report.judges) <= MOST_DRAWN:
-        rows = [
-            (names[judge.name], a.value, a.low, a.high, KIND_WORDS[judge.kind])
-            for judge in report.judges
-            for a in [headline(report, judge).accuracy]
-        ]
-        tops = report.judges[0].pooled.ceilings if tables.is_pooled(report) or len(report.panel) == 1 else None
-        lines = _ceiling_lines(tops)
-        x_label = "accuracy" if tables.is_pooled(report) else "accuracy, mean over criteria"
-        drawing = charts.dot_intervals(
-            rows, CHANCE, lines, title="Accuracy by judge", null_label="chance", sort=False, x_label=x_label,
-            within=(0.0, 1.0),
-        )  # fmt: skip
-        words = "Accuracy; pairs without an answer count 0. Line: a coin, or always the first picture."
-        chart = Chart(drawing, f"{words} {CEILING_LINES}" if lines else words)
     bare = [Note(sentence(f"No ceiling can be given: {report.judges[0].pooled.no_ceiling}"), "alert")]
-    ceilings = tables.ceiling_table(report, names) or bare[0]
-    blocks = [chart, tables.accuracy_table(report, names), ceilings]
+    ceilings = tables.ceiling_table(report, names)
+    words = Markup("From {} to {}; a coin would reach {}.").format(*_ends(report, names), fixed(CHANCE, 1))
+    alone = Markup("{}; a coin would reach {}.").format(_ends(report, names)[1], fixed(CHANCE, 1))
+    blocks = [
+        Prose(words if len(report.judges) > 1 else alone),
+        *(bare if ceilings is None else []),
+        *fold("Accuracy of each judge", tables.accuracy_table(report, names)),
+        *fold("Ceilings of each judge", ceilings),
+    ]
     return section("Accuracy", blocks, "Agreement with the majority of people, and what could be reached.")
+
+
+def _ends(report: Evaluation, names: Names) -> list[Markup]:
+    """The lowest and the highest accuracy, with their judges."""
+    ordered = sorted(report.judges, key=lambda judge: headline(report, judge).accuracy.value)
+    return [
+        Markup("{} ({})").format(fixed(headline(report, judge).accuracy.value), names[judge.name])
+        for judge in (ordered[0], ordered[-1])
+    ]
 
 
 def _ceiling_lines(ceilings: CeilingFigures | None) -> list[tuple[str, float]]:
@@ -143,7 +207,10 @@ def _bias_section(report: Evaluation, names: Names) -> Section | None:
         "Right: answers by position. Up: sees what people see, where position does not decide. Along a curve "
         "accuracy is the same, without ties; the line is chance."
     )
-    blocks = [Chart(bias_plot(dots), words), tables.first_table(report, names), tables.correlation_table(report)]
+    blocks = [
+        Chart(bias_plot(dots), words),
+        *fold("Position bias of each judge", tables.first_table(report, names), tables.correlation_table(report)),
+    ]
     return section("Bias and perception", blocks, "A low accuracy may be a poor eye or a strong lean: which is it?")
 
 
@@ -169,9 +236,8 @@ def _criterion_section(report: Evaluation, names: Names) -> Section | None:
         Details(
             Markup("{} by criterion").format(names[judge.name]),
             [tables.criterion_table(report, judge)],
-            open=place == 0 and (len(judges) == 1 or tables.is_pooled(report)),
         )
-        for place, judge in enumerate(judges)
+        for judge in judges
     ]
     if len(report.judges) > MOST_DETAILS:
         blocks.append("The other judges' criteria are in the JSON.")
@@ -181,11 +247,13 @@ def _criterion_section(report: Evaluation, names: Names) -> Section | None:
 def _panel_section(report: Evaluation, names: Names) -> Section:
     """The people: how many votes, how good one more of them would be, and judges by how they split."""
     every = Details("All ceilings by criterion", [tables.panel_table(report, tables.CEILINGS)])
-    blocks: list[Block | str] = [tables.panel_table(report), *_no_ceilings(report.panel), every]
+    panel = short_or_folded("Votes and ceilings by criterion", tables.panel_table(report))
+    words = Markup("People gave {} on {}.").format(count_noun(report.votes, "vote"), count_noun(report.pairs, "pair"))
+    blocks: list[Block | str] = [words, *panel, *_no_ceilings(report.panel), every]
     judges = report.judges[:MOST_DETAILS]
     over_all = tables.split_table([(names[judge.name], judge.buckets) for judge in judges], "All criteria")
     if over_all is not None:
-        blocks.append(over_all)
+        blocks += fold("Accuracy by how people split", over_all)
         criteria = {part.criterion: part.name for judge in judges for part in judge.criteria}
         each = [
             tables.split_table(
@@ -209,6 +277,21 @@ def _no_ceilings(panel: Sequence[PanelFigures | TickPanelFigures]) -> list[Note]
     absent = [row for row in panel if row.no_ceiling]
     names = ", ".join(brief(row.name) for row in absent)
     return [Note(f"No ceilings for {names}: {absent[0].no_ceiling}.", "thin")] if absent else []
+
+
+def _agreement_words(report: Evaluation, names: Names) -> list[Prose]:
+    """The two judges that agree most, and the two that agree least."""
+    pairs = [(pair, pair.agreement) for pair in report.agreement if pair.agreement is not None]
+    if not pairs:
+        return []
+    ordered = sorted(pairs, key=lambda entry: entry[1].value)
+    most, least = (
+        Markup("{} and {} ({})").format(names[pair.first], names[pair.second], fixed(agreement.value))
+        for pair, agreement in (ordered[-1], ordered[0])
+    )
+    if len(pairs) == 1:
+        return [Prose(Markup("How often they name the same item: {}.").format(most))]
+    return [Prose(Markup("Most often of one opinion: {}. Least often: {}.").format(most, least))]
 
 
 def _agreement_chart(report: Evaluation, names: Names) -> Chart | None:
@@ -236,7 +319,11 @@ def _calibration_section(report: Evaluation, names: Names) -> Section | None:
         for name, figures in calibrated[:MOST_DIAGRAMS]
     ]
     words = "A dot for each bin of equally many pairs, by the chance given to the predicted winner. Below: too sure."
-    return Section("Calibration", [ChartRow(drawings, words), table], "Are its chances honest?")
+    blocks = [
+        *short_or_folded("Calibration of each judge", table),
+        *fold("Reliability diagrams", ChartRow(drawings, words)),
+    ]
+    return Section("Calibration", blocks, "Do the stated chances come true?")
 
 
 def _curve_chart(report: Evaluation) -> Chart | None:
@@ -271,45 +358,53 @@ def tick_sections(report: Evaluation, names: Names) -> list[Section | None]:
         _tick_accuracy_section(report, ticks, names),
         section(
             "Point by point",
-            [points, "All points of all judges are in the JSON." if points is not None and more else None],
+            fold(
+                "Every point, by judge",
+                points,
+                "All points of all judges are in the JSON." if points is not None and more else None,
+            ),
             "Which points a judge can see, and which it cannot.",
         ),
         section(
             "The people who ticked",
             [
-                part_tables.tick_panel_table(report, ticks),
+                *short_or_folded("Ticks and ceilings by criterion", part_tables.tick_panel_table(report, ticks)),
                 *_no_ceilings(ticks.panel),
-                part_tables.tick_split_table(ticks, names),
+                *fold("Accuracy by how people split", part_tables.tick_split_table(ticks, names)),
             ],
             "Whom the judges are held against, and how good one could get.",
         ),
         section(
             "Judges together",
-            part_tables.joint_tables(report, ticks, names),
+            fold("Majorities and contradictions", *part_tables.joint_tables(report, ticks, names)),
             "What several judges say as one, and where they contradict each other.",
         ),
     ]
 
 
+def _tick_chart(ticks: TickReport, names: Names) -> Chart:
+    judges = ticks.judges[:MOST_DRAWN]
+    rows = [(names[judge.name], a.value, a.low, a.high, "") for judge in judges for a in [judge.macro.accuracy]]
+    lines = _ceiling_lines(ticks.panel[0].ceilings) if len(ticks.panel) == 1 else []
+    drawing = charts.dot_intervals(
+        rows, None, lines, title="Accuracy on checklists by judge", null_label="fixed answer", sort=False,
+        x_label="accuracy, mean over criteria", row_nulls=[judge.macro.constant.value for judge in judges],
+        within=(0.0, 1.0),
+    )  # fmt: skip
+    words = "Accuracy on checklists, unread answers counted as 0. Mark: the better of always yes and always no."
+    return Chart(drawing, f"{words} {CEILING_LINES}" if lines else words)
+
+
 def _tick_accuracy_section(report: Evaluation, ticks: TickReport, names: Names) -> Section:
-    blocks: list[Block | str] = []
-    if len(ticks.judges) <= MOST_DRAWN:
-        rows = [
-            (names[judge.name], a.value, a.low, a.high, "") for judge in ticks.judges for a in [judge.macro.accuracy]
-        ]
-        lines = _ceiling_lines(ticks.panel[0].ceilings) if len(ticks.panel) == 1 else []
-        drawing = charts.dot_intervals(
-            rows, None, lines, title="Accuracy on checklists by judge", null_label="fixed answer", sort=False,
-            x_label="accuracy, mean over criteria", row_nulls=[judge.macro.constant.value for judge in ticks.judges],
-            within=(0.0, 1.0),
-        )  # fmt: skip
-        words = "Accuracy on checklists, unread answers counted as 0. Mark: the better of always yes and always no."
-        blocks.append(Chart(drawing, f"{words} {CEILING_LINES}" if lines else words))
+    blocks: list[Block | str] = [_tick_chart(ticks, names)] if report.judges else []
     caption = Markup("Means over criteria, with {} intervals.").format(level_words(report))
-    blocks += [
-        part_tables.tick_table(ticks, part_tables.TICK_ACCURACY, names, caption),
+    blocks += short_or_folded(
+        "Accuracy of each judge", part_tables.tick_table(ticks, part_tables.TICK_ACCURACY, names, caption)
+    )
+    blocks += fold(
+        "Which way each judge errs",
         part_tables.tick_table(ticks, part_tables.TICK_ERRORS, names, "Which way it errs: ticks that were read."),
-    ]
+    )
     if len({part.criterion for judge in ticks.judges for part in judge.criteria}) > 1:
         blocks += [
             Details(Markup("{} by criterion").format(names[judge.name]), [part_tables.tick_criterion_table(judge)])
@@ -322,7 +417,7 @@ def flag_section(report: Evaluation, names: Names) -> Section | None:
     """What people flagged, and the judges that were asked for flags."""
     if not report.flags:
         return None
-    blocks = [Note(NOT_RANKED, "plain"), *part_tables.flag_tables(report, names)]
+    blocks = [Note(NOT_RANKED, "plain"), *fold("Flags of people and judges", *part_tables.flag_tables(report, names))]
     return Section("Flags", blocks, "What people flagged, and whether judges flag the same items.")
 
 
@@ -350,15 +445,23 @@ def score_sections(report: Evaluation, names: Names) -> list[Section | None]:
         *_paper_sections(report, names),
         section(
             "Side by side",
-            [part_tables.difference_table(report, first, names)],
+            short_or_folded("Differences between scorers", part_tables.difference_table(report, first, names)),
             "Is one of them better, or was it luck?",
         ),
-        section("Which checkpoint", [words, part_tables.choice_table(report)], "Chosen before the test."),
-        section("Calls and passes", [part_tables.cost_table(report)], "Calls to a model, beforehand and here."),
+        section(
+            "Which checkpoint",
+            [words, *fold("Candidates on the validation items", part_tables.choice_table(report))],
+            "Chosen before the test.",
+        ),
+        section(
+            "Calls and passes",
+            short_or_folded("Calls of each scorer", part_tables.cost_table(report)),
+            "Calls to a model, beforehand and here.",
+        ),
     ]
 
 
-def _target_section(report: Evaluation, target: TargetFigures, names: Names) -> Section | None:
+def _target_chart(report: Evaluation, target: TargetFigures, names: Names) -> Chart | None:
     rows = [
         (names[scorer.name], srcc.value, srcc.low, srcc.high, "")
         for scorer in target.scorers
@@ -366,14 +469,19 @@ def _target_section(report: Evaluation, target: TargetFigures, names: Names) -> 
     ]
     level = target.rater_level
     lines = [("one rater", level.srcc.value)] if level is not None and level.srcc is not None else []
-    chart = None
-    if rows:
-        drawing = charts.dot_intervals(
-            rows, 0.0, lines, title=f"SRCC against {target.name}", x_label="SRCC", null_label="no order"
-        )
-        chart = Chart(drawing, Markup("SRCC with {} intervals.").format(level_words(report)))
-    table = part_tables.target_table(target, names)
-    return section(f"Against {brief(target.name)}", [chart, table], "Order, line and distance, all criteria together.")
+    if not rows:
+        return None
+    drawing = charts.dot_intervals(
+        rows[:MOST_DRAWN], 0.0, lines, title=f"SRCC against {target.name}", x_label="SRCC", null_label="no order"
+    )
+    return Chart(drawing, Markup("SRCC with {} intervals.").format(level_words(report)))
+
+
+def _target_section(report: Evaluation, target: TargetFigures, names: Names) -> Section | None:
+    chart = None if target is report.targets[0] else _target_chart(report, target, names)
+    table = short_or_folded("Every figure of each scorer", part_tables.target_table(target, names))
+    words = "Order, linear fit and distance, all criteria together."
+    return section(f"Against {brief(target.name)}", [chart, *table], words)
 
 
 def _spread_section(target: TargetFigures, names: Names) -> Section | None:
@@ -399,7 +507,9 @@ def _spread_section(target: TargetFigures, names: Names) -> Section | None:
             drawings.append(Chart(drawing, heading=names[scorer.name], badge=badge))
         caption = "Bars: the scorer. Outline: the target. The same axes throughout."
         row = ChartRow(drawings, caption, legend=[("cohort-1", "predicted"), ("null-line", "target")])
-    blocks = [row, part_tables.spread_table(target, names)]
+    table = part_tables.spread_table(target, names)
+    few = row is not None and len(row.figures) <= FEW_HISTOGRAMS
+    blocks = [row if few else None, *fold("Level and spread of each scorer", None if few else row, table)]
     return section("Level and spread", blocks, "Where do the numbers lie, and where should they?")
 
 
@@ -420,10 +530,10 @@ def _part_section(target: TargetFigures, names: Names, of: str, word: str) -> Se
             center=0.0, title=f"SRCC by scorer and {word}", value_name="SRCC", decimals=2,
         )  # fmt: skip
         blocks.append(Chart(drawing, f"SRCC by {word}; targets beneath. Intervals are in the tables."))
-    for place, scorer in enumerate(target.scorers):
+    for scorer in target.scorers:
         rows = [(part.name, part.agreed) for part in getattr(scorer, of)]
         table = part_tables.score_table(rows, word.capitalize(), names[scorer.name])
-        blocks.append(Details(Markup("{} by {}").format(names[scorer.name], word), [table], open=place == 0))
+        blocks.append(Details(Markup("{} by {}").format(names[scorer.name], word), [table]))
     return Section(f"By {word}", blocks, "Where it goes with people, and where it does not.")
 
 
@@ -439,13 +549,14 @@ def _paper_sections(report: Evaluation, names: Names) -> list[Section]:
             *(Column(f"f{n}", column.head, "estimate", column.decimals) for n, column in enumerate(paper.columns)),
             *([Column("scale", "Scale")] if paper.has_notes else []),
         ]  # fmt: skip
-        blocks = []
+        blocks: list[Block] = []
         for block in paper.blocks:
             rows = [
                 {"method": names.get(row.method, row.method), "labels": row.labels, "scale": row.note}
                 | {f"f{n}": figure for n, figure in enumerate(row.figures)}
                 for row in block.rows
             ]
-            blocks.append(Table(columns, rows, f"{block.heading}. Against {brief(block.target)}."))
+            table = Table(columns, rows, f"{block.heading}. Against {brief(block.target)}.")
+            blocks += fold(f"{block.heading}, against {brief(block.target)}", table)
         sections.append(Section(f"In one table: {paper.title}", blocks, "Untrained VLMs beside trained ones."))
     return sections

@@ -18,12 +18,14 @@ from salon.fuse.report_scores import (
     ScoreNames,
     alike_section,
     cut_note,
+    first_figure,
     fold_table,
     item_label,
     list_boards,
     method_section,
     scale_words,
     score_section,
+    score_warnings,
 )
 from salon.fuse.results import (
     AnchorFigure,
@@ -40,6 +42,7 @@ from salon.report import (
     SIMULATED,
     SMALL,
     WIDE,
+    Answer,
     Block,
     Card,
     Cell,
@@ -48,12 +51,14 @@ from salon.report import (
     Column,
     Note,
     Page,
+    Prose,
     Section,
     Table,
     brief,
     charts,
     columns_of,
     count_noun,
+    fold,
     join_names,
     level_words,
     located,
@@ -75,13 +80,33 @@ def calibration_section(report: FuseReport, names: ScoreNames) -> Section | None
     """The curve or curves, their parameters, the rating anchors, and levels that have none."""
     if not report.curves and not report.rating_anchors:
         return None
+    curves = _curve_figures(report, names)
     blocks = [
-        *_curve_figures(report, names),
+        *_curve_words(report),
+        *(curves if len(report.curves) == 1 else fold("The curve of each group", *curves)),
         *_missing_level_notes(report, names),
         *_curve_table(report, names),
         *_anchor_table(report, names),
     ]
     return Section("Calibration", blocks, "How latent scores become scores on the scale of the ratings.")
+
+
+def _curve_words(report: FuseReport) -> list[Block]:
+    if not report.curves:
+        return [Prose(Markup("{}, and no curve.").format(count_noun(len(report.rating_anchors), "rating anchor")))]
+    worst = max(report.curves, key=lambda curve: curve.residual)
+    words = "{} from {}; the rating anchors lie {} points off the curve (root mean square{})."
+    several = ", in the worst group" if len(report.curves) > 1 else ""
+    return [
+        Prose(
+            Markup(words).format(
+                count_noun(len(report.curves), "curve"),
+                count_noun(len(report.rating_anchors), "rating anchor"),
+                fixed(worst.residual, 3),
+                several,
+            )
+        )
+    ]
 
 
 def _curve_figures(report: FuseReport, names: ScoreNames) -> list[Block]:
@@ -261,7 +286,24 @@ def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
     absent = [] if any(ends.values()) else [Markup(" No item went undefeated or winless.")]
     table = Table(present, rows, Markup("").join([caption, *absent]) + cut_note(groups))
     summary = Markup("Comparison graphs of {}").format(count_noun(len(groups), "group"))
-    return Section("Comparison graph", [fold_table(table, summary)], "Who met whom: scores reach only as far.")
+    return Section(
+        "Comparison graph",
+        [_graph_words(groups), fold_table(table, summary)],
+        "Which items were compared, and how often.",
+    )
+
+
+def _graph_words(groups: Sequence[tuple[GroupFigures, GraphFigures]]) -> Block:
+    """Whether comparisons connect all items; the groups come thinnest first."""
+    apart = sum(graph.components > 1 for _, graph in groups)
+    if apart:
+        words = "In {} of {} the comparisons do not connect all items: scores of unconnected items cannot be compared."
+        return Note(Markup(words).format(fixed(apart, 0), count_noun(len(groups), "group")), "alert")
+    thinnest = groups[0][1]
+    words = "Comparisons connect all items{}. {} of all pairs met{}."
+    several = (" of each group", " in the thinnest group") if len(groups) > 1 else ("", "")
+    share = value(thinnest.fraction, None, numbers.percent(thinnest.fraction, 1))
+    return Prose(Markup(words).format(several[0], share, several[1]))
 
 
 def _graph_cells(graph: GraphFigures, names: ScoreNames) -> dict[str, object]:
@@ -292,8 +334,23 @@ def _some_items(items: Sequence[str], names: ScoreNames) -> Markup:
 
 def residual_section(report: FuseReport, names: ScoreNames) -> Section | None:
     """Which pairs and which raters the fit explains worst, and whether it fits at all."""
-    blocks = [*_pair_table(report, names), *_rater_table(report), *_fit_table(report, names)]
-    return Section("Residuals", blocks, "What the fit explains badly.") if blocks else None
+    tables = [*_pair_table(report, names), *_rater_table(report), *_fit_table(report, names)]
+    return Section("Residuals", [*_fit_words(report), *tables], "What the fit explains badly.") if tables else None
+
+
+def _fit_words(report: FuseReport) -> list[Block]:
+    """The worst fit, and the pair furthest from its expectation."""
+    fits = [group.fit_p for group in report.groups if group.fit_p is not None]
+    pairs = [pair for group in report.groups for pair in group.worst_pairs]
+    sentences = []
+    if fits:
+        several = Markup(" in the worst of {}").format(count_noun(len(fits), "group")) if len(fits) > 1 else ""
+        p = value(min(fits), None, numbers.p_value(min(fits)))
+        sentences.append(Markup("The test of the fit gives p {}{}; a small p means a poor fit.").format(p, several))
+    if pairs:
+        worst = max(pairs, key=lambda pair: abs(pair.z))
+        sentences.append(Markup("The pair furthest from the fit has z {}.").format(fixed(worst.z, 2)))
+    return [Prose(Markup(" ").join(sentences))] if sentences else []
 
 
 def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
@@ -320,7 +377,7 @@ def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         for group, pair in pairs[:MOST_PAIRS]
     ]
     caption = Markup("Pairs that the fit explains worst, over all groups.") + cut_note(pairs, MOST_PAIRS, "pair")
-    return [Table(columns, rows, caption)]
+    return fold("Pairs that the fit explains worst", Table(columns, rows, caption))
 
 
 def _rater_table(report: FuseReport) -> list[Block]:
@@ -396,10 +453,12 @@ def data_section(report: FuseReport, names: ScoreNames) -> Section:
     caption = Markup("What went in.") + (Markup(" None: {}.").format(join_names(unused)) if unused else Markup(""))
     table = Table([Column("place", "Group"), *used], rows, caption + cut_note(report.groups))
     summary = Markup("What went into {}").format(count_noun(len(report.groups), "group"))
-    blocks: list[Block | str] = [fold_table(table, summary)] if rows else ["No group could be fused."]
+    words = Markup("{} in {}.").format(count_noun(len(report.scores), "score"), count_noun(len(report.groups), "group"))
+    blocks: list[Block | str] = [words, fold_table(table, summary)] if rows else ["No group could be fused."]
     if report.policies:
         policies = [{"policy": sentence(policy)} for policy in report.policies]
-        blocks.append(Table([Column("policy", "Policy")], policies, "What was done about it.", sortable=False))
+        table = Table([Column("policy", "Policy")], policies, sortable=False, label="Policies")
+        blocks += fold("What was done about ties, repeats and gaps", table)
     return Section("Data", blocks, "What went in, and what was done about it.")
 
 
@@ -447,11 +506,51 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
         subtitle=subtitle,
         kicker=f"Salon fuse · {brief(report.study)}" + (" · simulated" if report.simulated else ""),
         banner=SIMULATED if report.simulated else "",
+        answer=Answer(_answer_words(here, boards, names), first_figure(here, names, boards), _next_steps(here, boards)),
         cards=cards,
         sections=[section for section in sections if section is not None],
         notes=_notes(here),
         signature=one_way(report.signature_line),
     )
+
+
+def _answer_words(report: FuseReport, boards: Sequence[ScoreBoard], names: ScoreNames) -> list[str]:
+    """Who is best, or how many groups have a clear winner."""
+    if not boards:
+        return ["No item could be scored."]
+    first, sizes = boards[0].rows[0], [board.first_tier for board in boards]
+    best = names.item(item_label(first))
+    if None in sizes:
+        return [Markup("{} has the highest score, but without errors nobody knows whether it is best.").format(best)]
+    if len(boards) > 1:
+        clear = sizes.count(1)
+        if not clear:
+            return [Markup("None of {} has a clear winner.").format(count_noun(len(boards), "group"))]
+        words = "{} of {} have a clear winner: one {} that is significantly better than all others."
+        return [Markup(words).format(fixed(clear, 0), count_noun(len(boards), "group"), report.by)]
+    if sizes[0] == 1:
+        return [Markup("{} is best: significantly better than each of {}.").format(best, _others(boards[0], report.by))]
+    words = "No clear winner: {} of {} are not significantly worse than the best. {} has the highest score."
+    return [Markup(words).format(fixed(sizes[0], 0), count_noun(len(boards[0].rows), report.by), best)]
+
+
+def _others(board: ScoreBoard, noun: str) -> Markup:
+    return count_noun(len(board.rows) - 1, f"other {noun}")
+
+
+def _next_steps(report: FuseReport, boards: Sequence[ScoreBoard]) -> list[str]:
+    steps: list[str] = []
+    if score_warnings(report):
+        steps.append(Markup('Read the <a href="#scores">warnings</a> first.'))
+    if any(board.first_tier is None for board in boards):
+        steps.append("Compare no two scores: without errors their difference may be chance.")
+    elif any(board.first_tier != 1 for board in boards):
+        steps.append(
+            Markup("To separate the best, collect more comparisons: <code>salon plan budget</code> says how many.")
+        )
+    steps.append("Quote each score with its interval and its tier.")
+    steps.append(Markup("Check that raters agree before you use the scores: <code>salon check</code>."))
+    return steps
 
 
 def _size_card(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Card:
@@ -476,7 +575,7 @@ def _winner_card(boards: Sequence[ScoreBoard], names: ScoreNames) -> Card:
         return Card("Groups with a clear winner", words, "one alone in its first tier", "clear" if clear else "open")
     if clear:
         return Card("Clear winner", names.item(item_label(boards[0].rows[0])), "alone in the first tier", "clear")
-    note = Markup("{} of {} cannot be told from the best").format(fixed(sizes[0], 0), fixed(len(boards[0].rows), 0))
+    note = Markup("{} of {} are not significantly worse").format(fixed(sizes[0], 0), fixed(len(boards[0].rows), 0))
     return Card("Winner", "no clear winner", note, "open")
 
 

@@ -48,8 +48,6 @@ from salon.report import (
 )
 from salon.report.words import fixed
 
-MOST_OPEN = 15
-"""Rows of a table that are shown without a click."""
 MOST_ROWS = 60
 """Rows of a table about groups; more are in the JSON."""
 
@@ -154,15 +152,19 @@ def cut_note(rows: Sequence[object], most: int = MOST_ROWS, noun: str = "group")
 
 
 def fold_table(table: Table, summary: str) -> Block:
-    """A long table behind a click."""
-    return table if len(table.rows) <= MOST_OPEN else Details(summary, [table])
+    """A table behind a click."""
+    return Details(summary, [table])
 
 
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 MOST_WARNINGS = 5
 FEW_BOARDS = 4
-"""Boards up to which each is drawn in full width without a click."""
+"""Small boards beyond this number are drawn side by side."""
+MOST_MULTIPLES = 6
+"""Small multiples that stand open; more are behind a click."""
+FIRST_ROWS = 14
+"""Rows of the chart of the first screen."""
 SMALL_BOARD = 8
 """Items up to which a board is one of several small multiples."""
 MOST_SMALL = 12
@@ -187,12 +189,26 @@ def score_section(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreB
     """Warnings first; then every board, or as many as a page can hold."""
     summary = "From best to worst, with what is not known about each."
     if not boards:
-        return Section("Scores", [*_warnings(report), "No item could be scored."], summary)
+        return Section("Scores", [*score_warnings(report), "No item could be scored."], summary)
     small = len(boards) > FEW_BOARDS and max(len(board.rows) for board in boards) <= SMALL_BOARD
     blocks = _small_boards(report, names, boards) if small else _wide_boards(report, names, boards)
     return Section(
-        "Scores", [*_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *blocks], summary
+        "Scores",
+        [*score_warnings(report), _how_to_read(report, names), *_overview(report, names, boards), *blocks],
+        summary,
     )
+
+
+def first_figure(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> Chart | None:
+    """The first board, best and worst rows only where it is long."""
+    if not boards:
+        return None
+    board = boards[0]
+    figure = _board_figure(report, names, board, FIRST_ROWS, _axis(report, [board], FIRST_ROWS))
+    if len(boards) > 1:
+        words = Markup("{} The first of {}; the others are under Scores.")
+        figure = replace(figure, caption=words.format(figure.caption, count_noun(len(boards), "group")))
+    return figure
 
 
 def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | None:
@@ -203,12 +219,16 @@ def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | 
     if not runs:
         return None
     several = len(boards) > 1
-    columns = [Column("place", "Group"), Column("size", "Items", "count"), Column("names", "No two can be told apart")]
+    columns = [
+        Column("place", "Group"),
+        Column("size", "Items", "count"),
+        Column("names", "No two differ significantly"),
+    ]
     rows = [
         {"place": board.name, "size": len(run), "names": _run_words(run, board, names)}
         for board, run in runs[:MOST_ROWS]
     ]
-    caption = Markup("Runs in order of score of whom no two can be told apart; runs may overlap.")
+    caption = Markup("Runs of items in order of score; no two items of a run differ significantly. Runs may overlap.")
     if any(board.figures and len(board.figures.alike) > MOST_RUNS for board in boards):
         caption += Markup(" The best {} of each group; the others are in the JSON.").format(
             count_noun(MOST_RUNS, "run")
@@ -216,12 +236,21 @@ def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | 
     table = Table(columns if several else columns[1:], rows, caption + cut_note(runs, noun="run"), sortable=several)
     return Section(
         "Alike",
-        [fold_table(table, Markup("{} of whom no two can be told apart").format(count_noun(len(rows), "run")))],
-        "Who cannot be told from whom.",
+        [*_first_run(runs[0], names, several), fold_table(table, count_noun(len(rows), "run") + " of such items")],
+        "Which items do not differ significantly.",
     )
 
 
-def _warnings(report: FuseReport) -> list[Block]:
+def _first_run(run: tuple[ScoreBoard, Sequence[str]], names: ScoreNames, several: bool) -> list[Block]:
+    """The best run of the first board that has one."""
+    board, items = run
+    place = Markup(" on {}").format(board.name) if several else Markup("")
+    words = Markup("{}{}: no two of {} differ significantly.")
+    return [Prose(words.format(count_noun(len(items), "item"), place, _run_words(items, board, names)))]
+
+
+def score_warnings(report: FuseReport) -> list[Block]:
+    """Warnings as notes; more than a few are behind a click."""
     notes = [Note(sentence(words), "alert", "Warning.") for words in report.warnings if sentence(words) != SIMULATED]
     if len(notes) <= MOST_WARNINGS:
         return [*notes]
@@ -231,8 +260,8 @@ def _warnings(report: FuseReport) -> list[Block]:
 
 def _how_to_read(report: FuseReport, names: ScoreNames) -> Prose:
     words = (
-        "Brackets are {} intervals; those around a rank say which places it may hold. An item of the first tier cannot "
-        "be told from the best one; the next tier holds the best of the rest, and so on."
+        "Brackets are {} intervals; around a rank they give the places it may hold. No item of the first tier is "
+        "significantly worse than the best one; the next tier holds the best of the rest, and so on."
     )
     anchors = " Diamonds are rating anchors." if any(row.rating_anchor for row in report.scores) else ""
     start = Markup(" Names of criteria start with {}.").format(names.start) if names.start else Markup("")
@@ -267,27 +296,22 @@ def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard
 
 
 def _wide_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard]) -> list[Block]:
-    """Each board as a caterpillar above its table; from the fifth on behind a click."""
+    """Each board as a caterpillar above its table, behind a click."""
     first_boards = boards[:MOST_BOARDS]
     least, most = DRAWN_EACH
     drawn_rows = min(most, max(least, DRAWN_ROWS // len(first_boards)))
     listed_rows = LISTED_ROWS // len(first_boards)
     axis = _axis(report, first_boards, drawn_rows)
     blocks: list[Block] = []
-    for i, board in enumerate(first_boards):
+    for board in first_boards:
         figure = _board_figure(report, names, board, drawn_rows, axis)
         rows, _, left = board.ends(listed_rows)
         size = Markup("{}: {}").format(board.name, count_noun(len(rows), "row"))
         all_words = Markup("{} {}").format("Best and worst scores" if left else "All scores", _soft(size))
         table = Details(all_words, [_score_table(report, names, [board], listed_rows)])
-        if len(boards) <= FEW_BOARDS:
-            blocks += [figure, table]
-        else:
-            first = Markup("{} scored; first: {}").format(
-                fixed(len(board.rows), 0), names.item(item_label(board.rows[0]))
-            )
-            board_words = Markup("{} {}").format(board.name, _soft(first))
-            blocks.append(Details(board_words, [replace(figure, heading=""), table], open=i == 0))
+        first = Markup("{} scored; first: {}").format(fixed(len(board.rows), 0), names.item(item_label(board.rows[0])))
+        board_words = Markup("{} {}").format(board.name, _soft(first))
+        blocks.append(Details(board_words, [replace(figure, heading=""), table]))
     if len(boards) > len(first_boards):
         blocks.append(Prose(Markup("Not drawn, to keep the page light:") + cut_note(boards, len(first_boards))))
     return blocks
@@ -299,14 +323,16 @@ def _small_boards(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreB
     for board in boards:
         by_criterion.setdefault(board.criterion, []).append(board)
     if len(names.groups) == 1 or len(by_criterion) == 1:
-        return _multiples(report, names, boards, LISTED_ROWS)
+        charts_row, table = _multiples(report, names, boards, LISTED_ROWS)
+        if len(boards) <= MOST_MULTIPLES:
+            return [charts_row, table]
+        return [Details(Markup("Scores in {}").format(count_noun(len(boards), "group")), [charts_row]), table]
     return [
         Details(
             Markup("{} {}").format(names.criteria[criterion], _soft(count_noun(len(mine), "group"))),
             _multiples(report, names, [replace(b, name=b.group) for b in mine], LISTED_ROWS // len(by_criterion)),
-            open=i == 0,
         )
-        for i, (criterion, mine) in enumerate(by_criterion.items())
+        for criterion, mine in by_criterion.items()
     ]
 
 
@@ -452,8 +478,25 @@ def method_section(report: FuseReport, names: ScoreNames) -> Section | None:
     near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
     ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
     method_pairs = Table(columns, rows, Markup("Agreement between methods, averaged over groups. ") + ties)
-    blocks = [method_pairs, *_group_blocks(compare, names), *_gap_blocks(compare)]
+    blocks = [
+        *_compared_words(compare),
+        Details("Agreement between methods", [method_pairs]),
+        *_group_blocks(compare, names),
+        *_gap_blocks(compare),
+    ]
     return Section("Methods", blocks, "Do other methods give the same scores?")
+
+
+def _compared_words(compare: CompareFigures) -> list[Block]:
+    """The two methods that agree least."""
+    pairs = [pair for pair in compare.pairs if pair.srcc is not None]
+    if not pairs:
+        return []
+    least = min(pairs, key=lambda pair: pair.srcc or 0.0)
+    words = "{} compared. The two that agree least are {} and {}: SRCC {}, MAE {}."
+    numbers_of = fixed(least.srcc, 3), "–" if least.mae is None else fixed(least.mae, 3)
+    methods = count_noun(len({name for pair in compare.pairs for name in (pair.first, pair.second)}), "method")
+    return [Prose(Markup(words).format(methods, least.first, least.second, *numbers_of))]
 
 
 def _agreement_cells(pair: MethodPair) -> dict[str, object]:
@@ -503,7 +546,8 @@ def _gap_blocks(compare: CompareFigures) -> list[Block]:
     ]
     words = "Anchored Elo against anchored Davidson as the gap changes: Elo points between adjacent rating levels, and "
     table = Table(columns, rows, words + "one curve for all groups or one for each.")
-    return [ChartRow(_gap_figures(compare.gaps), "The gap between rating levels, in Elo points."), table]
+    figures = ChartRow(_gap_figures(compare.gaps), "The gap between rating levels, in Elo points.")
+    return [Details("What changes with the gap between rating levels", [figures, table])]
 
 
 def _gap_figures(gaps: tuple[GapRow, ...]) -> list[Chart]:

@@ -18,6 +18,7 @@ from pydantic.fields import FieldInfo
 from salon.errors import BadValue
 from salon.report import numbers, values
 from salon.report.svg import NARROW, WIDE, Drawing, clean, element
+from salon.report.words import count_noun
 from salon.stats import Estimate
 from salon.study import Format, NumberKind
 
@@ -204,8 +205,14 @@ class Details(Block):
     template: ClassVar[str] = "details.html"
 
     summary: str
-    blocks: Sequence[Block]
+    blocks: Sequence[Block | str]
     open: bool = False
+
+
+def fold(summary: str, *blocks: Block | str | None) -> list[Block]:
+    """Blocks behind a line to click on; an empty list where there are none."""
+    present = [block for block in blocks if block is not None]
+    return [Details(summary, present)] if present else []
 
 
 # -- tables ---------------------------------------------------------------------------------------------------------
@@ -316,6 +323,17 @@ class Table(Block):
         """The caption without markup, for screen readers."""
         words = self.caption.striptags() if isinstance(self.caption, Markup) else self.caption
         return words or self.label or "table"
+
+    def capped(self, most: int, noun: str, nouns: str = "") -> Table:
+        """The table with its first rows only, and a caption that says where the others are."""
+        left = len(self.rows) - most
+        if left <= 0:
+            return self
+        note = Markup(" The first rows; {} in the JSON.").format(
+            count_noun(left, f"more {noun}", f"more {nouns or noun + 's'}")
+        )
+        row_keys = None if self.row_keys is None else self.row_keys[:most]
+        return replace(self, rows=self.rows[:most], row_keys=row_keys, caption=escape(self.caption) + note)
 
     @property
     def look(self) -> str:

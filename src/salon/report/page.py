@@ -16,7 +16,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from importlib import resources
 from pathlib import Path
@@ -28,11 +28,16 @@ from markupsafe import Markup
 from salon.errors import BadFile, BadValue
 from salon.report import svg
 from salon.report.blocks import Block, Card, Chart, ChartRow, Details, slug, templates
+from salon.report.glossary import explain_terms
 from salon.report.svg import Drawing, LegendKey, legend
 from salon.store import put_file
 
 GENERATOR = b'<meta name="generator" content="salon">'
 """What every page of Salon's holds in its head."""
+EXPLANATIONS = "<!-- terms -->"
+"""Where a page holds the explanations of its terms."""
+BESIDE = 600
+"""Pixels of the chart beside the answer."""
 
 
 @dataclass(frozen=True)
@@ -46,12 +51,30 @@ class Section:
 
 
 @dataclass(frozen=True)
+class Answer:
+    """The first screen: the answer in words, the one chart behind it, and what to do next."""
+
+    words: Sequence[str]
+    """Paragraphs; the first is the answer."""
+    chart: Chart | None = None
+    next_steps: Sequence[str] = ()
+
+    @property
+    def drawn(self) -> Chart | None:
+        """The chart at the width it has beside the words."""
+        if self.chart is None or not isinstance(self.chart.drawing, Drawing):
+            return self.chart
+        return replace(self.chart, drawing=self.chart.drawing.redrawn(BESIDE))
+
+
+@dataclass(frozen=True)
 class Page:
-    """Title, cards, contents, sections, and a footer that says how to make it again."""
+    """Title, answer, cards, contents, sections, and a footer that says how to make it again."""
 
     title: str
     subtitle: str
     sections: Sequence[Section]
+    answer: Answer | None = None
     cards: Sequence[Card] = ()
     kicker: str = "Salon"
     signature: str = ""
@@ -63,6 +86,12 @@ class Page:
     tab: str = ""
     """The name of the window, where it should say more than the title."""
     language: str = "en"
+
+    @property
+    def parts(self) -> list[Section]:
+        """The sections, after one for the chart of the first screen: everything that `paper_figures` reads."""
+        first = self.answer.chart if self.answer else None
+        return [*([Section("", [first])] if first else []), *self.sections]
 
     def html(self) -> str:
         """The whole page as text; the same page always gives the same bytes."""
@@ -78,7 +107,8 @@ class Page:
             policy=policy,
             icon=icon(),
         )  # fmt: skip
-        return svg.clean(_regions_apart(text))
+        text, explanations = explain_terms(svg.clean(_regions_apart(text)))
+        return text.replace(EXPLANATIONS, explanations, 1)
 
     def write(self, target: str | os.PathLike[str]) -> Path:
         """Write the page whole or not at all; only a page of Salon's own is ever replaced."""

@@ -38,6 +38,15 @@
     });
     chart.addEventListener("pointerleave", () => { tip.hidden = true; });
   });
+  document.addEventListener("click", (event) => { // a finger cannot hover: it taps a header, a badge or a cell for its hint
+    const hinted = event.target.closest("[title]:not(.term)");
+    if (!hinted || matchMedia("(hover: hover)").matches) return;
+    tip.textContent = hinted.title;
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect(), place = hinted.getBoundingClientRect();
+    tip.style.left = Math.max(8, Math.min(place.left, innerWidth - box.width - 8)) + "px";
+    tip.style.top = (place.top - box.height - 8 < 0 ? place.bottom + 8 : place.top - box.height - 8) + "px";
+  });
   addEventListener("scroll", () => { tip.hidden = true; }, { passive: true });
 
   // Each chart can be saved: as SVG and PNG in the widths of one and two columns of a paper, and its numbers as CSV.
