@@ -102,7 +102,11 @@ from .posters.run import (
     run_named as run_named,
 )
 from .posters.score import score_files as score_files
-from .posters.score_report import report_page as report_page
+from .posters.score_report import (
+    absent_notes as absent_notes,
+    report_page as report_page,
+    score_tables as score_tables,
+)
 from .posters.tasks import (
     GENERATION as GENERATION,
     GROUPS as GROUPS,
