@@ -135,8 +135,8 @@ def print_table(
 def print_report_table(table: ReportTable, title: str | None = None, *, ranges: Sequence[str] = ()) -> None:
     """Print a table of a page, under `title` or its own name; nothing where it has no rows.
 
-    What stands under a number on the page follows it in brackets. Columns in `ranges` hold ranges instead: the
-    interval of a range follows it, other columns stay as they are.
+    What stands under a number on the page follows it in brackets, as does the reason of a missing one. Columns in
+    `ranges` hold ranges instead: the interval of a range follows it, other columns stay as they are.
     """
     from markupsafe import Markup
 
@@ -149,7 +149,7 @@ def print_report_table(table: ReportTable, title: str | None = None, *, ranges: 
             value = lookup(row, column.path)
             cell = value if isinstance(value, Cell) else Cell(value)
             text = format_value(cell.raw, column.kind, column.decimals)
-            under = Markup(cell.under).striptags()
+            under = Markup(cell.under).striptags() or (cell.why if cell.raw is None else "")
             if ranges:
                 interval, _, point = under.partition("; ")
                 under = f"[{interval.removeprefix('interval ')}]" if point and column.path in ranges else ""
