@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from scipy import stats
 
 from salon.errors import BadValue
 from salon.stats import Errors, Estimate, RankIntervals, rank_intervals, score_interval, two_way_errors, wilson
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 Ints = NDArray[np.int64]
 TIE = 2
@@ -393,9 +393,9 @@ class CovariateEffect(Noun):
     """What one covariate does to an answer."""
 
     covariate: str = Field(description="Name of a table of scores, or 'position'.")
-    beta: Estimate = Field(description="Logits for one more `unit` of it.")
-    unit: str = Field(description="'one standard deviation (0.12)', or 'shown on the left'.")
-    p: float | None = Field(description="Two-sided, of no effect.")
+    beta: Estimate = Field(title="Logits", description="Logits for one more `unit` of it.")
+    unit: str = Field(title="For", description="'one standard deviation (0.12)', or 'shown on the left'.")
+    p: Annotated[float | None, Format("p")] = Field(title="p", description="Two-sided, of no effect.")
 
 
 class AdjustedBoard(Noun):

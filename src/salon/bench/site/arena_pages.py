@@ -12,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, CovariateEffect
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import (
@@ -29,6 +29,7 @@ from salon.report import (
     anchors,
     brief,
     charts,
+    columns_of,
     element,
     join_names,
     numbers,
@@ -352,20 +353,10 @@ def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:
     """Covariates, and the board without them."""
     adjusted = board.adjusted
     assert adjusted is not None
-    rows = [
-        {"covariate": effect.covariate, "beta": effect.beta, "unit": effect.unit, "p": effect.p}
-        for effect in adjusted.effects
-    ]
-    if rows:
-        columns = [
-            Column("covariate", "Covariate"),
-            Column("beta", "Logits", "estimate"),
-            Column("unit", "For"),
-            Column("p", "p", "p"),
-        ]
+    if adjusted.effects:
         yield Table(
-            columns,
-            rows,
+            columns_of(CovariateEffect, "covariate", "beta", "unit", "p"),
+            adjusted.effects,
             caption=f"What else moves answers, {board.label}. {sentence(adjusted.method)}",
             sortable=False,
         )
