@@ -144,16 +144,22 @@ def _duel(
 Floats = NDArray[np.float64]
 
 
-class RoutingCandidate(Noun):
-    """A generator for a job."""
+class GeneratorPlace(Noun):
+    """A generator in an order by score."""
 
     generator: str = Field(description="Name of the generator.")
-    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
+    score: Estimate = Field(description="What the order is by.")
     rank: int = Field(description="By score; 1 is best.")
     rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
     rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1: cannot be told from the best.")
+    tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
+
+
+class RoutingCandidate(GeneratorPlace):
+    """A generator for a job."""
+
+    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
 
 
 class RoutingJob(Noun):
@@ -373,20 +379,14 @@ class ArenaCoverage(Noun):
     raters: RaterKinds = Field(description="Who answered.")
 
 
-class ArenaPlace(Noun):
+class ArenaPlace(GeneratorPlace):
     """One generator on a board."""
 
-    generator: str = Field(description="Name of the generator.")
     score: Estimate = Field(description="On the board's scale; logits around the mean of its generators.")
     points: Estimate | None = Field(
         description="The same as on arenas: 1000 + 400/ln 10 a logit; null where scores are no logits."
     )
     n: int = Field(description="Answers that name it.")
-    rank: int = Field(description="By score; 1 is best.")
-    rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
-    rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
-    error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
 class CovariateEffect(Noun):

@@ -117,6 +117,13 @@ def _rounds(report: CohpReport) -> Section:
         ]
         drawing = charts.line_curves(drawn_curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
         figures.append(Chart(drawing, heading=title))
+    text = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
+    blocks: list[Block] = [ChartRow(figures)] if figures else []
+    return Section("By round", [*blocks, round_table(report)], text)
+
+
+def round_table(report: CohpReport) -> Table:
+    """Where the chains stood after each round."""
     columns = [
         *columns_of(ChainLevel, "round"),
         Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
@@ -129,9 +136,7 @@ def _rounds(report: CohpReport) -> Section:
          "strength": _strengths(report, level.round), "answers": report.answers.get(level.round, 0)}
         for level in report.levels
     ]  # fmt: skip
-    text = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
-    blocks: list[Block] = [ChartRow(figures)] if figures else []
-    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], text)
+    return Table(columns, rows, caption="By round", sortable=False)
 
 
 def _strengths(report: CohpReport, number: int) -> str:
@@ -141,7 +146,8 @@ def _strengths(report: CohpReport, number: int) -> str:
     return ", ".join("drawn anew" if strength is None else f"{strength:g}" for strength in sorted(used, key=str))
 
 
-def _chosen(report: CohpReport) -> Section:
+def generator_counts(report: CohpReport) -> Table:
+    """How often each generator was chosen in stage 1, and what it lacks."""
     means = {name: [m for c in report.chains for d in c.decisions[:1] for m in d.means if m.generator == name]
              for name in report.generators}  # fmt: skip
     counts = ("asked", "failed", "unscored")
@@ -155,12 +161,16 @@ def _chosen(report: CohpReport) -> Section:
          **{count: sum(getattr(mean, count) for mean in some) for count in counts}}
         for name, some in means.items()
     ]  # fmt: skip
+    return Table(columns, rows, caption="Stage 1, over all prompts", sortable=False)
+
+
+def _chosen(report: CohpReport) -> Section:
     weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
     notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
     if report.redrawn:
         notes.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
                          f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
-    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *notes])
+    return Section("Who draws", [generator_counts(report), *notes])
 
 
 # -- filmstrips --------------------------------------------------------------------------------------------------------

@@ -118,30 +118,33 @@ def _contributions_section(picture: PictureExplanation, scale: str, pair: bool) 
         )
         blocks.append(Chart(charts.dot_intervals(dots, 0.0, title="Contributions", x_label=brief(scale, 60),
                                                   null_label="adds nothing"), caption))  # fmt: skip
-    total = {column.path: None for column in _COLUMNS} | {
-        "criterion": "total",
-        "higher_is_better": "",
-        "adds": picture.total,
-    }
-    better = {True: "higher", False: "lower"}
-    rows = [
-        *({**dict(part), "higher_is_better": better[part.higher_is_better]} for part in picture.contributions),
-        total,
-    ]
-    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
-    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
-    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
-    columns = [column for column in _COLUMNS if column.path not in bare]
-    blocks.append(Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False))
+    blocks.append(contribution_table(picture))
     lacking = [part for part in weighted if part.adds is None]
     blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
     return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
                    "the total exactly.")  # fmt: skip
 
 
-_COLUMNS = columns_of(
-    Contribution, "criterion", "adds", "value", "sigma", "share", "higher_is_better", "center", "unit"
-)
+def contribution_table(picture: PictureExplanation) -> Table:
+    """The parts of a total, one for each criterion, and the total."""
+    columns = columns_of(
+        Contribution, "criterion", "adds", "value", "sigma", "share", "higher_is_better", "center", "unit"
+    )
+    rows: list[dict[str, object]] = [
+        {
+            **vars(part),
+            "value": Cell(part.value, why=part.unscored or ""),
+            "higher_is_better": "higher" if part.higher_is_better else "lower",
+        }
+        for part in picture.contributions
+    ]
+    total = {"criterion": "total", "higher_is_better": "", "adds": picture.total}
+    rows.append(dict.fromkeys(Contribution.model_fields) | total)
+    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
+    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
+    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
+    columns = [column for column in columns if column.path not in bare]
+    return Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False)
 
 
 def _reach(part: Contribution) -> tuple[float | None, float | None]:

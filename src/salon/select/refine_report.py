@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -158,7 +158,8 @@ def _drawing(scores: ScorerResult) -> str:
     return charts.line_curves(drawn_curves, title=f"{scores.scorer} by round", x_label="round", height=240, width=SMALL)
 
 
-def _differences(report: RefineReport) -> Section:
+def difference_table(results: Sequence[ScorerResult]) -> Table:
+    """Rounds less others, prompt by prompt."""
     columns = [
         *columns_of(ScorerResult, "scorer"),
         *columns_of(RoundDifference, "first", "second", "figure", "p", "holm"),
@@ -167,10 +168,14 @@ def _differences(report: RefineReport) -> Section:
     ]
     rows = [
         {**vars(apart), "scorer": scores.scorer if number == 0 else "", "n": apart.figure.n}
-        for scores in report.scores
+        for scores in results
         for number, apart in enumerate(scores.differences)
     ]
-    blocks: list[Block] = [Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)]
+    return Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)
+
+
+def _differences(report: RefineReport) -> Section:
+    blocks: list[Block] = [difference_table(report.scores)]
     best = [
         {"scorer": scores.scorer, "arm": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
          "figure": level.figure, "missing": level.missing}
