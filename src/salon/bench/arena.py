@@ -165,13 +165,18 @@ class RoutingCandidate(GeneratorPlace):
 class RoutingJob(Noun):
     """What a picture is wanted for: weights of criteria, in one category or in all."""
 
-    name: str = Field(description="'all criteria alike', the name of one criterion, or 'as weighed'.")
+    name: str = Field(title="Wanted", description="'all criteria alike', the name of one criterion, or 'as weighed'.")
     weights: dict[str, float] = Field(description="By id of the criterion; they sum to 1.")
     category: str | None = Field(description="Null: all categories together.")
     candidates: tuple[RoutingCandidate, ...] = Field(description="Best first; empty where the job has no answer.")
     recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
-    best: tuple[str, ...] = Field(description="Tier 1, best first; all candidates where nothing tells them apart.")
-    margin: Estimate | None = Field(description="Lead of the recommended over the second, in logits.")
+    best: tuple[str, ...] = Field(
+        title="Tier 1, best first",
+        description="Tier 1, best first; all candidates where nothing tells them apart.",
+    )
+    margin: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Lead, logits", description="Lead of the recommended over the second, in logits."
+    )
     left_out: tuple[str, ...] = Field(default=(), description="Generators without a score under one of the criteria.")
     reason: str | None = Field(default=None, description="Why there is no answer.")
 

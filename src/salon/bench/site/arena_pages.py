@@ -12,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, CovariateEffect
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, CovariateEffect, RoutingJob
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import (
@@ -43,13 +43,6 @@ ALL_ROWS, LEAST_ROWS = 240, 8
 MOST_NAMES = 4
 EVERY = "all"
 """What stands for all categories together."""
-JOBS = [
-    Column("job", "Wanted"),
-    Column("category", "Category"),
-    Column("best", "Tier 1, best first"),
-    Column("margin", "Lead, logits", "estimate", 2),
-    Column("alone", "Alone", "badge"),
-]
 
 
 @dataclass(frozen=True)
@@ -118,7 +111,8 @@ class ArenaPages:
             yield Section(board.name, [*self._board(board)], coverage(board))
         rows = [*self._jobs()]
         if rows:
-            jobs = Listing(JOBS, rows, "jobs", "criterion, category, generator", "all categories")
+            columns = [*columns_of(RoutingJob, "name", "category", "best", "margin"), Column("alone", "Alone", "badge")]
+            jobs = Listing(columns, rows, "jobs", "criterion, category, generator", "all categories")
             yield Section("Which generator for which job", [jobs], "Tier 1 cannot be told apart.")
 
     def _jobs(self) -> Iterator[ListRow]:
