@@ -65,7 +65,7 @@ def test_raters_are_printed_and_published(folder, board):
     said = called(raters, folder, "--no-check", "--draws", 100, "--board", board)
     assert "agreement with the majority of 3 people" in said
     assert "Preference accuracy, %" in said
-    assert "NMSE" in said
+    assert "Normalised MSE" in said
     made = json.loads((board / "raters/0001.json").read_text())
     assert made["raters"][0]["rater"] == "ink"
     assert json.loads(called(raters, folder, "--no-check", "--draws", 100, "--json"))["format"] == "salon.raters/1"

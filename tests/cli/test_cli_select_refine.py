@@ -28,7 +28,7 @@ def test_one_prompt_by_a_house_ends_in_tables_and_a_page(capsys, tmp_path: Path)
     code, said, _ = salon(capsys, *common, "-s", "palette", "--html", page)
     assert code == 0
     assert "mirage drew 1 prompts, 1 rounds after the first" in said
-    assert "round 1 less control 1" in said
+    assert "Less this" in said
     assert "best of rounds by palette" in said
     assert "true-quality" in said
     assert "Filmstrips" in page.read_text()

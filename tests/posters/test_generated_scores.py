@@ -180,7 +180,7 @@ def test_from_prompts_to_a_score_at_the_terminal(
     code, said, _ = salon(capsys, "score", out, "--html", tmp_path / "page.html", "--draws", 100)
     assert code == 0
     assert "judged by strict" in said
-    assert "points by kind" in said
+    assert "Key points by what they are about" in said
     code, said, _ = salon(capsys, "score", out, "--json", "--draws", 100)
     report = json.loads(said)
     assert report["contestant"] == "proof"

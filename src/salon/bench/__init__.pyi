@@ -102,7 +102,11 @@ from .posters.run import (
     run_named as run_named,
 )
 from .posters.score import score_files as score_files
-from .posters.score_report import report_page as report_page
+from .posters.score_report import (
+    absent_notes as absent_notes,
+    report_page as report_page,
+    score_tables as score_tables,
+)
 from .posters.tasks import (
     GENERATION as GENERATION,
     GROUPS as GROUPS,
@@ -138,14 +142,22 @@ from .rewards import (
     reward_tables as reward_tables,
     score_study_pictures as score_study_pictures,
 )
-from .rewards_report import reward_page as reward_page
+from .rewards_report import (
+    board_table as board_table,
+    generator_table as generator_table,
+    order_table as order_table,
+    reward_page as reward_page,
+)
 from .run import (
     SuitePlan as SuitePlan,
     plan_suite as plan_suite,
     run_suite as run_suite,
 )
 from .site.build import build_site as build_site
-from .site.raters_page import raters_report as raters_report
+from .site.raters_page import (
+    rater_order_table as rater_order_table,
+    raters_report as raters_report,
+)
 from .snapshots import (
     Snapshot as Snapshot,
     publish_snapshot as publish_snapshot,

@@ -18,7 +18,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -27,7 +27,7 @@ from scipy import stats
 
 from salon.errors import BadValue
 from salon.stats import Errors, Estimate, RankIntervals, rank_intervals, score_interval, two_way_errors, wilson
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 Ints = NDArray[np.int64]
 TIE = 2
@@ -140,28 +140,39 @@ def _duel(
 Floats = NDArray[np.float64]
 
 
-class RoutingCandidate(Noun):
-    """A generator for a job."""
+class GeneratorPlace(Noun):
+    """A generator in an order by score."""
 
     generator: str = Field(description="Name of the generator.")
-    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
+    score: Estimate = Field(description="What the order is by.")
     rank: int = Field(description="By score; 1 is best.")
     rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
     rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1: cannot be told from the best.")
+    tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
+
+
+class RoutingCandidate(GeneratorPlace):
+    """A generator for a job."""
+
+    score: Estimate = Field(description="Weighted mean of its scores under the job's criteria, in logits.")
 
 
 class RoutingJob(Noun):
     """What a picture is wanted for: weights of criteria, in one category or in all."""
 
-    name: str = Field(description="'all criteria alike', the name of one criterion, or 'as weighed'.")
+    name: str = Field(title="Wanted", description="'all criteria alike', the name of one criterion, or 'as weighed'.")
     weights: dict[str, float] = Field(description="By id of the criterion; they sum to 1.")
     category: str | None = Field(description="Null: all categories together.")
     candidates: tuple[RoutingCandidate, ...] = Field(description="Best first; empty where the job has no answer.")
     recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
-    best: tuple[str, ...] = Field(description="Tier 1, best first; all candidates where nothing tells them apart.")
-    margin: Estimate | None = Field(description="Lead of the recommended over the second, in logits.")
+    best: tuple[str, ...] = Field(
+        title="Tier 1, best first",
+        description="Tier 1, best first; all candidates where nothing tells them apart.",
+    )
+    margin: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Lead, logits", description="Lead of the recommended over the second, in logits."
+    )
     left_out: tuple[str, ...] = Field(default=(), description="Generators without a score under one of the criteria.")
     reason: str | None = Field(default=None, description="Why there is no answer.")
 
@@ -369,29 +380,23 @@ class ArenaCoverage(Noun):
     raters: RaterKinds = Field(description="Who answered.")
 
 
-class ArenaPlace(Noun):
+class ArenaPlace(GeneratorPlace):
     """One generator on a board."""
 
-    generator: str = Field(description="Name of the generator.")
     score: Estimate = Field(description="On the board's scale; logits around the mean of its generators.")
     points: Estimate | None = Field(
         description="The same as on arenas: 1000 + 400/ln 10 a logit; null where scores are no logits."
     )
     n: int = Field(description="Answers that name it.")
-    rank: int = Field(description="By score; 1 is best.")
-    rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
-    rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
-    error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
 class CovariateEffect(Noun):
     """What one covariate does to an answer."""
 
     covariate: str = Field(description="Name of a table of scores, or 'position'.")
-    beta: Estimate = Field(description="Logits for one more `unit` of it.")
-    unit: str = Field(description="'one standard deviation (0.12)', or 'shown on the left'.")
-    p: float | None = Field(description="Two-sided, of no effect.")
+    beta: Estimate = Field(title="Logits", description="Logits for one more `unit` of it.")
+    unit: str = Field(title="For", description="'one standard deviation (0.12)', or 'shown on the left'.")
+    p: Annotated[float | None, Format("p")] = Field(title="p", description="Two-sided, of no effect.")
 
 
 class AdjustedBoard(Noun):

@@ -13,7 +13,7 @@ computed elsewhere (`result.standings`, `arena`).
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import pyarrow as pa
 from pydantic import Field
@@ -22,7 +22,7 @@ from salon.bench.suite import Suite
 from salon.bench.suite_folder import prompts_hash
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.stats import Estimate
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 ENTRY_FORMAT: Final = "salon.entry/1"
 CARD, ANSWERS_FILE, LOGITS_FILE, RESULT = "entry.json", "answers.parquet", "scores.parquet", "result.json"
@@ -120,7 +120,9 @@ class Coverage(Noun):
 class AxisResult(Noun):
     """One axis of one entry, 0 to 100."""
 
-    figure: Estimate = Field(description="The value with its interval; everything open counts as a failure.")
+    figure: Annotated[Estimate, Format("estimate", 1)] = Field(
+        title="Value", description="The value with its interval; everything open counts as a failure."
+    )
     at_best: float = Field(description="The value if everything open turned out well; the value itself if complete.")
     coverage: Coverage = Field(description="What the value rests on.")
 
@@ -135,10 +137,14 @@ class GroupResult(Noun):
 
     id: str = Field(description="Id of the tag, or name of the group.")
     kind: Literal["tag", "group"] = Field(description="A tag, or a group of tags.")
-    capability: Estimate | None = Field(description="Capability on its prompts.")
-    eps: dict[str, Estimate] = Field(default_factory=dict, description="By column; empty where EPS does not count.")
-    reward: dict[str, Estimate] = Field(
-        default_factory=dict, description="Mean logit by column (HPSv3's table); only where every picture has one."
+    capability: Annotated[Estimate | None, Format("estimate", 0)] = Field(description="Capability on its prompts.")
+    eps: Annotated[dict[str, Estimate], Format("estimate", 0)] = Field(
+        default_factory=dict, title="EPS", description="By column; empty where EPS does not count."
+    )
+    reward: Annotated[dict[str, Estimate], Format("estimate", 2)] = Field(
+        default_factory=dict,
+        title="Mean logit",
+        description="Mean logit by column (HPSv3's table); only where every picture has one.",
     )
     prompts: int = Field(description="Its prompts.")
 

@@ -8,15 +8,17 @@ BOARD/raters/0001.json    the first snapshot; a later one has a later number, an
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from salon.stats import Estimate
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 FORMAT: Final = "salon.raters/1"
 FOLDER = "raters"
+Correlation = Annotated[Estimate | None, Format("estimate", 2)]
+SquaredError = Annotated[Estimate | None, Format("estimate", 3)]
 RaterKind = Literal["pairs", "points", "scorer", "rater"]
 
 
@@ -27,7 +29,7 @@ class PanelCriterion(Noun):
     name: str = Field(description="Its title.")
     votes: int = Field(description="Votes of people on its pairs.")
     pairs: int = Field(description="Pairs with votes.")
-    tied: int = Field(description="Of these, pairs without a majority: in no accuracy.")
+    tied: int = Field(title="No winner", description="Of these, pairs without a majority: in no accuracy.")
     next_rater: Estimate | None = Field(description="Ceiling: accuracy of one more person against this panel.")
     oracle: Estimate | None = Field(description="Ceiling: accuracy of a predictor that knows every pair's odds.")
     no_ceiling: str | None = Field(default=None, description="Why there are no ceilings.")
@@ -48,17 +50,18 @@ class PanelStudy(Noun):
         default="pairs",
         description="What is counted: pairs with the votes of all people, or records as released evaluations do.",
     )
-    repeats: int = Field(default=0, description="Records that repeat a pair; each counts.")
+    repeats: int = Field(default=0, title="Repeat a pair", description="Records that repeat a pair; each counts.")
     signature_line: str = Field(description="What reproduces its figures.")
 
 
 class GeneratorAgreement(Noun):
     """Do people and a rater put generators in the same order? Values are shares of pairs won, on the same pairs."""
 
-    spearman: Estimate | None = Field(description="Rank correlation of the two orders.")
-    kendall: Estimate | None = Field(description="Tau-b.")
-    nmse: Estimate | None = Field(
-        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
+    spearman: Correlation = Field(description="Rank correlation of the two orders.")
+    kendall: Correlation = Field(description="Tau-b.")
+    nmse: SquaredError = Field(
+        title="Normalised MSE",
+        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best.",
     )
     generators: int = Field(description="Generators in both orders.")
     pairs: int = Field(description="Pairs of different generators that people decided on and the rater saw.")
@@ -73,10 +76,12 @@ class RaterOnStudy(Noun):
     macro: Estimate | None = Field(description="Mean over criteria.")
     unread: Estimate | None = Field(description="Share of pairs without an answer that could be read.")
     criteria: dict[str, Estimate | None] = Field(description="Accuracy by id of the criterion; null: not asked.")
-    pairs: int = Field(description="Pairs in the denominator.")
-    panel_pairs: int = Field(description="Pairs with a majority of people, asked or not.")
+    pairs: int = Field(title="Counted", description="Pairs (or records) in the denominator.")
+    panel_pairs: int = Field(title="Records", description="Pairs with a majority of people, asked or not.")
     equal: int | None = Field(
-        default=None, description="Records with equal numbers, which count as wrong; null where pairs are counted."
+        default=None,
+        title="Equal numbers",
+        description="Records with equal numbers, which count as wrong; null where pairs are counted.",
     )
     order: GeneratorAgreement = Field(description="Generators in the same order?")
     warnings: tuple[str, ...] = Field(default=(), description="What a reader should know, a sentence each.")

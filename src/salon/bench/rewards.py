@@ -14,21 +14,23 @@ import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import Annotated, Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
+from salon.bench.rater_results import Correlation, SquaredError
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.evaluate import category_labels, item_categories, item_generators, item_prompts, people_only
 from salon.fuse import LabelSettings, make_labels
 from salon.judge import SCORES_FOLDER as SCORES, ScoreSettings, list_scores, read_score_run, read_scores, scores_file
 from salon.report import number_repeats
 from salon.stats import Estimate, PairedMeans, mean_ranks, paired_means, stratify_values
-from salon.study import Noun, ScorerCard, Signature, Study
+from salon.study import Format, Noun, ScorerCard, Signature, Study
 
+Reward = Annotated[Estimate | None, Format("estimate", 2)]
 Verdict = Literal["ahead", "behind", "not told apart", "alone", "no mean"]
 
 
@@ -36,10 +38,10 @@ class RewardPlace(Noun):
     """One generator on a board of rewards."""
 
     generator: str = Field(description="Name of the generator.")
-    mean: Estimate | None = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
-    lead: Estimate | None = Field(description="Its mean less the mean of all others on the same prompts.")
-    beats: Estimate | None = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
-    rank: int | None = Field(description="By mean; null without one.")
+    mean: Reward = Field(description="Mean over prompts of the mean of its pictures, on the scorer's scale.")
+    lead: Reward = Field(description="Its mean less the mean of all others on the same prompts.")
+    beats: Reward = Field(description="Share of the others that its picture exceeds, ties half; 0 to 1.")
+    rank: Annotated[int | None, Format("estimate", 0)] = Field(description="By mean; null without one.")
     rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
     rank_high: int | None = Field(description="Worst rank it may truly have.")
     tier: int | None = Field(description="1: cannot be told from the best.")
@@ -88,12 +90,13 @@ class RewardOrder(Noun):
 
     scorer: str = Field(description="Name of the scorer.")
     people: str = Field(description="Name of the study of people's votes.")
-    spearman: Estimate | None = Field(description="Spearman's correlation over generators.")
-    kendall: Estimate | None = Field(description="Tau-b.")
-    nmse: Estimate | None = Field(
-        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best."
+    spearman: Correlation = Field(description="Spearman's correlation over generators.")
+    kendall: Correlation = Field(description="Tau-b.")
+    nmse: SquaredError = Field(
+        title="Normalised MSE",
+        description="Normalised mean squared error: both sides stretched to [0, 1] over generators; 0 is best.",
     )
-    generators: tuple[str, ...] = Field(description="Those that both have.")
+    generators: Annotated[tuple[str, ...], Format("count")] = Field(description="Those that both have.")
     left_out: tuple[str, ...] = Field(description="Generators that people voted on or that have a mean, but not both.")
     prompts: int = Field(description="Prompts behind the means.")
     pairs: int = Field(description="Pairs behind people's shares.")

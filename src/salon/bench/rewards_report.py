@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from salon.bench.rewards import RewardBoard, RewardPlace, RewardTables, Verdict
+from salon.bench.rewards import RewardBoard, RewardOrder, RewardPlace, RewardTables, Verdict
 from salon.report import (
     SIMULATED,
     Badge,
@@ -16,6 +16,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     count,
     estimate,
     join_names,
@@ -62,8 +63,7 @@ def _scorer_section(tables: RewardTables, name: str) -> Section:
     boards = [board for board in tables.boards if board.scorer == name]
     scorer = next(candidate for candidate in tables.scorers if candidate.name == name)
     columns = [
-        Column("generator", "Generator"),
-        Column("rank", "Rank", "estimate", 0, "By the mean over all categories, with the ranks it may truly have."),
+        *columns_of(RewardPlace, "generator", "rank"),
         *(
             Column(f"c{number}", f"{board.category or ALL} ({count(board.prompts)})", "estimate", 2)
             for number, board in enumerate(boards)
@@ -104,33 +104,36 @@ def _rank(place: RewardPlace) -> tuple[int, int | None, int | None] | None:
     return None if place.rank is None else (place.rank, place.rank_low, place.rank_high)
 
 
+def board_table(board: RewardBoard) -> Table:
+    """The generators of one board, best first."""
+    columns = columns_of(RewardPlace, "generator", "rank", "mean", "lead")
+    return Table(columns, [_place_row(place) for place in board.places], label=f"Rewards by {board.scorer}")
+
+
+def _place_row(place: RewardPlace) -> dict[str, object]:
+    return {**vars(place), "rank": _rank(place), "mean": Cell(place.mean, why="" if place.mean else _lacking(place))}
+
+
 def _order_section(tables: RewardTables) -> Section:
-    """HPSv3's Table 3."""
-    columns = [
-        Column("scorer", "Scorer"),
-        Column("spearman", "Spearman", "estimate", 2),
-        Column("kendall", "Kendall", "estimate", 2),
-        Column("nmse", "Normalised MSE", "estimate", 3),
-        Column("generators", "Generators"),
-        Column("prompts", "Prompts", "count"),
-        Column("pairs", "Pairs", "count", hint="Pairs behind people's shares."),
-    ]
-    rows = [
-        {
-            "scorer": brief(order.scorer),
-            "spearman": Cell(order.spearman, why=order.reason or ""),
-            "kendall": order.kendall,
-            "nmse": order.nmse,
-            "generators": str(len(order.generators)),
-            "prompts": order.prompts,
-            "pairs": order.pairs,
-        }
-        for order in tables.orders
-    ]
     missing = tables.orders[0].left_out
     notes = [f"Not in both, so in no order: {', '.join(brief(name) for name in missing)}."] if missing else []
     about = f"Do means and the people of {brief(tables.orders[0].people)} put generators in the same order?"
-    return Section("Order of generators", [Table(columns, rows, label="Order of generators"), *notes], about)
+    return Section("Order of generators", [order_table(tables), *notes], about)
+
+
+def order_table(tables: RewardTables) -> Table:
+    """HPSv3's Table 3."""
+    columns = columns_of(RewardOrder, "scorer", "spearman", "kendall", "nmse", "generators", "prompts", "pairs")
+    rows = [
+        {
+            **vars(order),
+            "scorer": brief(order.scorer),
+            "spearman": Cell(order.spearman, why=order.reason or ""),
+            "generators": len(order.generators),
+        }
+        for order in tables.orders
+    ]
+    return Table(columns, rows, label="Order of generators")
 
 
 # -- one generator -----------------------------------------------------------------------------------------------------
@@ -174,27 +177,25 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
 
 
 def _report_section(tables: RewardTables, generator: str) -> Section:
+    return Section("Scorer by scorer", [generator_table(tables, generator)])
+
+
+def generator_table(tables: RewardTables, generator: str) -> Table:
+    """One generator under every scorer, category by category."""
     columns = [
-        Column("scorer", "Scorer"),
-        Column("category", "Category"),
+        *columns_of(RewardBoard, "scorer", "category"),
         Column("verdict", "Verdict", "badge"),
-        Column("prompts", "Prompts", "count"),
-        Column("mean", "Mean", "estimate", 2),
-        Column("lead", "Lead", "estimate", 2, "Its mean less that of all others on the same prompts."),
-        Column("beats", "Beats", "estimate", 2, "Share of the others that its picture exceeds, ties half."),
-        Column("rank", "Rank", "estimate", 0, "With the ranks it may truly have."),
+        *columns_of(RewardBoard, "prompts"),
+        *columns_of(RewardPlace, "mean", "lead", "beats", "rank"),
     ]
     rows = [
         {
+            **_place_row(place),
             "scorer": brief(board.scorer),
             "category": board.category or ALL,
             "prompts": board.prompts,
-            "mean": Cell(place.mean, why="" if place.mean else _lacking(place)),
-            "lead": place.lead,
-            "beats": place.beats,
-            "rank": _rank(place),
             "verdict": _BADGES[place.verdict],
         }
         for board, place in tables.of(generator)
     ]
-    return Section("Scorer by scorer", [Table(columns, rows, label=f"Rewards of {generator}")])
+    return Table(columns, rows, label=f"Rewards of {generator}")

@@ -21,6 +21,7 @@ from salon.bench import (
     is_board,
     open_scorers,
     publish_snapshot,
+    rater_order_table,
     rater_tables,
     raters_report,
     read_tests,
@@ -28,7 +29,18 @@ from salon.bench import (
 )
 from salon.bench.arena import FOLDER as ARENA
 from salon.bench.rater_results import FOLDER as RATERS
-from salon.cli.console import Cell, count, html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.cli.console import (
+    Cell,
+    count,
+    html_option,
+    json_option,
+    print_json,
+    print_report_table,
+    print_table,
+    say,
+    spinner,
+    write_page,
+)
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadFile, BadValue
@@ -387,7 +399,8 @@ def print_raters(tables: RaterTables) -> None:
                 + ", ".join(f"{name} {on.equal or 0:,}" for name, on in rater_columns)
             )
     click.echo()
-    _print_order(tables)
+    print_report_table(rater_order_table(tables), "Order of generators, to the people's")
+    click.echo()
     for warning in tables.warnings:
         say(f"warning: {warning}", fg="yellow")
     for policy in tables.policies:
@@ -404,26 +417,3 @@ def _accuracy(rater: RaterResult, study: str) -> str:
 
 def _share(figure: Estimate | None, digits: int = 0) -> str:
     return MISSING if figure is None else _percent(figure, digits)
-
-
-def _print_order(tables: RaterTables) -> None:
-    rows = []
-    for rater in tables.raters:
-        for on in rater.studies:
-            order = on.order
-            why = order.reason or ""
-            cells = [with_interval(estimate, 2) for estimate in (order.spearman, order.kendall)]
-            rows.append(
-                (
-                    rater.rater,
-                    on.study,
-                    *cells,
-                    order.nmse,
-                    f"{order.generators}",
-                    order.pairs,
-                    why,
-                )
-            )
-    columns = ("rater", "study", "Spearman", "Kendall", "NMSE", "generators", "pairs", "")
-    print_table("Order of generators, to the people's", columns, rows, left=(0, 1, 7))
-    click.echo()

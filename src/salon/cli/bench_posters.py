@@ -13,14 +13,13 @@ from click.core import ParameterSource
 from salon.bench import (
     POSTERS,
     ComparisonValue,
-    MetricResult,
     PaperCell,
     PosterContestant,
     PosterPaperTable,
     PosterReport,
     PosterScoreSettings,
     RunCard,
-    TaskResult,
+    absent_notes,
     compare_files,
     compared_page,
     contestant_name,
@@ -31,14 +30,15 @@ from salon.bench import (
     read_judges,
     report_page,
     score_files,
+    score_tables,
     with_released,
 )
 from salon.cli.console import (
-    Cell,
     html_option,
     json_option,
     print_closing,
     print_json,
+    print_report_table,
     print_table,
     say,
     spinner,
@@ -136,83 +136,24 @@ def settings_of_run(settings: PosterScoreSettings, card: RunCard | None) -> Post
 
 def print_report(report: PosterReport, html: Path | None = None) -> None:
     """Tasks, groups, overall; what is missing; policies and signature."""
-    released = report.compat is not None
-    beside = _beside(report)
-    titles = ("task", "metric", "value", *beside.values(), "chance", "fixed answer",
-              *(("released", "of") if released else ()), "items")  # fmt: skip
-    rows = [
-        (
-            task.title if i == 0 else "",
-            metric.title + (" ↓" if metric.better == "low" else ""),
-            metric.figure,
-            *(fixed(getattr(metric, name)) for name in beside),
-            fixed(metric.chance),
-            fixed(metric.fixed),
-            *_released(metric, released),
-            task.items if metric.figure is None else metric.figure.n,
-        )
-        for task in report.tasks
-        for i, metric in enumerate(task.metrics)
-    ]
     protocols = sorted({card.protocol for card in report.judges})
     judged_words = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
-    print_table(f"{report.contestant}: poster tasks{judged_words}", titles, rows, left=(0, 1))
-    best = any(row.at_best is not None for row in report.groups)
-    absent = {row.group: f"without {', '.join(row.absent)}" if row.absent else "" for row in report.groups}
-    groups = [
-        (row.group, row.figure, *((fixed(row.at_best),) if best else ()), f"{row.metrics}",
-         *((fixed(row.released),) if released else ()), absent[row.group])
-        for row in report.groups
-    ]  # fmt: skip
-    columns = ("group", "mean", *(("at best",) if best else ()), "metrics", *(("released",) if released else ()), "")
-    print_table("\nGroups", columns, groups, left=(0, len(columns) - 1))
+    tasks, groups, points, lacking = score_tables(report)
+    print_report_table(tasks, f"{report.contestant}: poster tasks{judged_words}")
+    print_report_table(groups)
+    for note in absent_notes(report):
+        say(f"- {note}")
     released_words = "" if report.overall_released is None else f"   released {fixed(report.overall_released)}"
     if report.overall is not None:
         say(f"\nOverall {with_interval(report.overall)}{released_words}", bold=True)
     if report.gap is not None:
         say(f"Simple less hard OCR {with_interval(report.gap)}")
-    rows = [
-        (task.title if i == 0 else "", kind.kind, kind.met, kind.points, kind.owed,
-         fixed(kind.oracle), f"{kind.agree:,} of {kind.both:,}" if kind.both else MISSING)
-        for task in report.tasks
-        for i, kind in enumerate(task.points)
-    ]  # fmt: skip
-    if rows:
-        columns = ("points by kind", "", "met", "points", "verdicts owed", "oracle", "oracle agrees")
-        print_table("", columns, rows, left=(0, 1))
-    rows = [
-        (task.title, *_counts(task))
-        for task in report.tasks
-        if bool(task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture)
-    ]
-    if rows:
-        columns = ("worth nothing", "missing", "unread", "bad boxes", "verdicts owed", "no picture", "why unread")
-        print_table("", columns, rows, left=(0, 6))
+    print_report_table(points)
+    print_report_table(lacking)
     if report.judges:
         judges = (f"{card.judge} ({card.verdicts:,} verdicts, {card.protocol} protocol)" for card in report.judges)
         say("judged by " + ", ".join(judges))
     print_closing(report.policies, str(report.signature), html=html)
-
-
-def _beside(report: PosterReport) -> dict[str, str]:
-    """Columns that only some reports have, and their titles."""
-    columns = {"at_best": "at best", "oracle": "oracle"}
-    metrics = [metric for task in report.tasks for metric in task.metrics]
-    return {name: title for name, title in columns.items() if any(getattr(row, name) is not None for row in metrics)}
-
-
-def _counts(task: TaskResult) -> tuple[Cell, ...]:
-    reasons = ", ".join(f"{reason} {count:,}" for reason, count in task.unread.items())
-    numbers = (task.missing, sum(task.unread.values()), task.bad_boxes, task.owed, task.no_picture)
-    return (*numbers, reasons)
-
-
-def _released(metric: MetricResult, is_shown: bool) -> tuple[Cell, ...]:
-    if not is_shown:
-        return ()
-    if metric.released_crash:
-        return f"crash: {metric.released_crash}", MISSING
-    return fixed(metric.released), metric.released_n
 
 
 # -- compare --------------------------------------------------------------------------------------------------------

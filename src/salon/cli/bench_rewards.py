@@ -9,20 +9,21 @@ from typing import Any
 import click
 
 from salon.bench import (
-    RewardPlace,
     RewardTables,
     RewardTableSettings,
+    board_table,
     check_generator,
+    generator_table,
+    order_table,
     reward_page,
     reward_tables,
     score_study_pictures,
 )
-from salon.cli.console import html_option, json_option, print_json, print_table, say, spinner, write_page
+from salon.cli.console import html_option, json_option, print_json, print_report_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
 from salon.cli.study_argument import STUDY, read_study_argument
 from salon.errors import BadValue
 from salon.judge import ScoreSettings, list_scores
-from salon.report import with_interval
 from salon.store import ImportOptions, Policies, import_files, is_study
 
 
@@ -83,29 +84,14 @@ def rewards(
             title = f"{board.scorer}, {board.category or 'all categories'}: {board.prompts:,} prompts"
             if board.left_out:
                 title += f", {board.left_out:,} left out"
-            rows = [
-                [
-                    place.generator,
-                    _rank(place),
-                    with_interval(place.mean, None),
-                    with_interval(place.lead, None),
-                    _lacks(place),
-                ]
-                for place in board.places
-            ]
-            print_table(title, ["generator", "rank", "mean", "lead over the others", "missing"], rows)
+            print_report_table(board_table(board), title)
             if board.reason:
                 say(f"- {board.reason}", fg="yellow")
     else:
-        _print_report(tables, generator)
+        title = f"{generator} among {len(tables.generators):,} generators"
+        print_report_table(generator_table(tables, generator), title)
     if tables.orders:
-        orders = [
-            (order.scorer, with_interval(order.spearman, 2), with_interval(order.kendall, 2), order.nmse,
-             len(order.generators), order.prompts, order.pairs, order.reason or "")
-            for order in tables.orders
-        ]  # fmt: skip
-        columns = ["scorer", "Spearman", "Kendall", "NMSE", "generators", "prompts", "pairs", ""]
-        print_table(f"Order of generators, to that of {tables.orders[0].people}", columns, orders, left=(0, 7))
+        print_report_table(order_table(tables), f"Order of generators, to that of {tables.orders[0].people}")
         if tables.orders[0].left_out:
             say(f"- not in both, so in no order: {', '.join(tables.orders[0].left_out)}", fg="yellow")
     for scorer in tables.scorers:
@@ -138,30 +124,3 @@ def _tables(
     with spinner("scoring") as step:
         scored = score_study_pictures(study, paths, names, scoring, step)
     return reward_tables(study, None, settings, by_category=by_category, scored=scored, people=people)
-
-
-def _print_report(tables: RewardTables, generator: str) -> None:
-    rows = [
-        [
-            board.scorer,
-            board.category or "all",
-            _rank(place),
-            with_interval(place.mean, None),
-            with_interval(place.lead, None),
-            place.verdict,
-            _lacks(place),
-        ]
-        for board, place in tables.of(generator)
-    ]
-    columns = ["scorer", "category", "rank", "mean", "lead over the others", "", "missing"]
-    print_table(f"{generator} among {len(tables.generators):,} generators", columns, rows, left=(0, 1, 5))
-
-
-def _rank(place: RewardPlace) -> str:
-    if place.rank is None or place.rank_low is None:
-        return "" if place.rank is None else str(place.rank)
-    return f"{place.rank} [{place.rank_low}, {place.rank_high}]"
-
-
-def _lacks(place: RewardPlace) -> str:
-    return f"{place.lacking:,} prompts" if place.lacking else ""

@@ -24,6 +24,7 @@ from rich.progress import (
 from rich.table import Table
 
 if TYPE_CHECKING:
+    from salon.report import Table as ReportTable
     from salon.stats import Estimate
 
 Cell: TypeAlias = "str | float | Estimate | None"
@@ -129,6 +130,36 @@ def print_table(
         needed = Console(width=UNBOUNDED).measure(table).maximum
     console.width = max(needed, console.width)  # a narrow terminal wraps the line; a cut number would be lost
     console.print(table)
+
+
+def print_report_table(table: ReportTable, title: str | None = None, *, ranges: Sequence[str] = ()) -> None:
+    """Print a table of a page, under `title` or its own name; nothing where it has no rows.
+
+    What stands under a number on the page follows it in brackets, as does the reason of a missing one. Columns in
+    `ranges` hold ranges instead: the interval of a range follows it, other columns stay as they are.
+    """
+    from markupsafe import Markup
+
+    from salon.report import Cell, format_value, lookup
+
+    rows = []
+    for row in table.rows:
+        cells = []
+        for column in table.columns:
+            value = lookup(row, column.path)
+            cell = value if isinstance(value, Cell) else Cell(value)
+            text = format_value(cell.raw, column.kind, column.decimals)
+            under = Markup(cell.under).striptags() or (cell.why if cell.raw is None else "")
+            if ranges:
+                interval, _, point = under.partition("; ")
+                under = f"[{interval.removeprefix('interval ')}]" if point and column.path in ranges else ""
+            elif under:
+                under = f"({under})"
+            cells.append(f"{text} {under}".strip())
+        rows.append(cells)
+    left = [i for i, column in enumerate(table.columns) if not column.numeric and column.path not in ranges]
+    if rows:
+        print_table(title or f"\n{table.name}", [column.header for column in table.columns], rows, left=left)
 
 
 def count(n: int, singular: str, plural: str = "") -> str:

@@ -15,6 +15,7 @@ from salon.cli.console import (
     json_option,
     print_closing,
     print_json,
+    print_report_table,
     print_table,
     progress_bar,
     say,
@@ -40,11 +41,10 @@ from salon.evaluate import (
     table_records,
 )
 from salon.judge import JudgeSpec, RaterSettings, VlmWithNotes, check_budget, open_judge
-from salon.report import MISSING, with_interval
+from salon.report import MISSING
 from salon.report.numbers import fixed
 from salon.store import TABLE_ENDINGS, check_target, local_path, whole_file, write_plain
 from salon.train import (
-    FACTOR_WORDS,
     AblateSettings,
     DistillLabelSettings,
     DistillSettings,
@@ -323,7 +323,7 @@ def ablate(
     )
     with spinner("ablating") as step:
         report: AblateReport = flow.ablate(fixed, output, settings, progress=step)
-    from salon.train import ablation_page
+    from salon.train import ablation_page, setting_table
 
     write_page(lambda: ablation_page(report), html, figures)
     if as_json:
@@ -331,22 +331,8 @@ def ablate(
     else:
         if report.simulated:
             say("SIMULATED: nobody gave the answers that are tested against.", fg="yellow")
-        rows = [
-            (
-                FACTOR_WORDS.get(row.factor, row.factor),
-                row.value,
-                row.srcc,
-                row.difference,
-                row.plcc,
-                row.mae,
-                with_interval(row.spread, 2),
-                row.calls,
-                f"{row.seeds:,}" + (f" ({row.failed} failed)" if row.failed else ""),
-            )
-            for row in report.rows
-        ]
-        heads = ("", "value", "SRCC", "less reference", "PLCC", "MAE", "spread", "label calls", "seeds")
-        print_table(f"{report.test}, against {report.target}: {report.items:,} items", heads, rows, left=(0, 1))
+        title = f"{report.test}, against {report.target}: {report.items:,} items"
+        print_report_table(setting_table(report, "difference"), title)
         print_closing(report.policies, report.signature_line, html=html)
 
 

@@ -12,7 +12,7 @@ from salon.cli.console import (
     html_option,
     json_option,
     print_json,
-    print_table,
+    print_report_table,
     say,
     spinner,
     write_page,
@@ -22,9 +22,8 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue, InputError
 from salon.evaluate import CurveSettings, EvaluateSettings
 from salon.judge import RaterSettings, ScoreSettings, expand_model
-from salon.report import numbers
 from salon.store import local_path, open_study
-from salon.train import SIZES, ProbeSettings, example_item, probe_page, probe_study, training_items
+from salon.train import SIZES, ProbeSettings, example_item, probe_page, probe_study, probe_table, training_items
 
 if TYPE_CHECKING:
     from salon.evaluate import Evaluation
@@ -165,17 +164,7 @@ def probe(
             say(f"{report.scorer}{about}: {report.items:,} items of {report.prompts:,} prompts, altered", bold=True)
             if report.simulated:
                 say("SIMULATED: nobody gave the answers of this study.", fg="yellow")
-            rows = [
-                (
-                    row.words,
-                    numbers.with_interval(row.change, 2),
-                    numbers.with_interval(row.risen, 2),
-                    numbers.with_interval(row.overturned, 2),
-                    row.items,
-                )
-                for row in report.rows
-            ]
-            print_table(None, ("alteration", "mean change", "share risen", "pairs overturned", "items"), rows)
+            print_report_table(probe_table(report))
             for verdict in report.verdicts:
                 bad = verdict.outcome in ("raises", "not noticed")
                 say(f"{verdict.trick}: {_OUTCOME_WORDS[verdict.outcome]}", fg="red" if bad else None)

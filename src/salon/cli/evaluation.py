@@ -5,11 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from markupsafe import Markup
-
-from salon.cli.console import count, print_closing, print_table, say
+from salon.cli.console import count, print_closing, print_report_table, say
 from salon.evaluate import NOT_RANKED, Evaluation, Names, TickReport, part_tables, tables
-from salon.report import Cell, Table, format_value, lookup
+from salon.report import Table
 
 HARDEST = 9
 """Points of checklists that are printed."""
@@ -24,37 +22,17 @@ def print_evaluation(report: Evaluation, html: Path | None = None) -> None:
         if study.simulated:
             say("SIMULATED: nobody gave these answers.", fg="yellow")
         for table in _study_tables(study, names):
-            print_block(table)
+            if table is not None:
+                print_report_table(table, ranges=tables.QUOTED)
         for words in study.warnings if study.also or study is not report else ():
             say(f"warning: {words}", fg="yellow")
     if report.flags:
         say(NOT_RANKED, dim=True)
     for extra in (tables.curve_table(report), tables.seed_table(report, names)):
-        print_block(extra)
+        if extra is not None:
+            print_report_table(extra, ranges=tables.QUOTED)
     warnings = () if report.also else report.warnings
     print_closing(report.policies, report.signature_line, warnings=warnings, html=html)
-
-
-def print_block(table: Table | None) -> None:
-    """A table of a report; beneath a range, its interval stands in brackets."""
-    if table is None:
-        return
-    rows = []
-    for row in table.rows:
-        cells = []
-        for column in table.columns:
-            value = lookup(row, column.path)
-            cell = value if isinstance(value, Cell) else Cell(value)
-            text = format_value(cell.raw, column.kind, column.decimals)
-            interval, _, point = Markup(cell.under).striptags().partition("; ")
-            if point and column.path in tables.QUOTED:
-                text += f" [{interval.removeprefix('interval ')}]"
-            cells.append(text)
-        rows.append(cells)
-    left = [
-        place for place, column in enumerate(table.columns) if not column.numeric and column.path not in tables.QUOTED
-    ]
-    print_table(f"\n{table.name}", [column.header for column in table.columns], rows, left=left)
 
 
 def _study_tables(report: Evaluation, names: Names) -> Iterator[Table | None]:

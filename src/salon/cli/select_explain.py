@@ -12,6 +12,7 @@ from salon.cli.console import (
     html_option,
     json_option,
     print_json,
+    print_report_table,
     print_table,
     say,
     spinner,
@@ -20,7 +21,15 @@ from salon.cli.console import (
 from salon.cli.options import options_from, settings_from
 from salon.report import MISSING
 from salon.report.numbers import fixed
-from salon.select import ExplainSettings, RaterOpinion, explain, explain_page, open_judged_study, read_reference
+from salon.select import (
+    ExplainSettings,
+    RaterOpinion,
+    contribution_table,
+    explain,
+    explain_page,
+    open_judged_study,
+    read_reference,
+)
 from salon.store import open_study
 from salon.study import Prompt
 
@@ -87,12 +96,7 @@ def explain_command(
             "no total" if detail.total is None else f"{detail.total:.3f}" + (f" ± {detail.sd:.3f}" if detail.sd else "")
         )
         say(f"{detail.picture}: {total} ({explanation.scale})", bold=True)
-        rows = [
-            (part.criterion, fixed(part.value), fixed(part.sigma), f"{part.share:.3f}", fixed(part.adds),
-             part.unscored or "")
-            for part in detail.contributions
-        ]  # fmt: skip
-        print_table(None, ("criterion", "value", "sd", "weight", "adds", ""), rows, left=(0, 5))
+        print_report_table(contribution_table(detail))
         if detail.neighbours:
             counts = {part.criterion for part in detail.contributions if part.share > 0}
             near = [

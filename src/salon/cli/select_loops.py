@@ -14,6 +14,7 @@ from salon.cli.console import (
     html_option,
     json_option,
     print_json,
+    print_report_table,
     print_table,
     say,
     staged_progress_bar,
@@ -24,7 +25,7 @@ from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.collect import TRUTH, TrueQuality
 from salon.generate import CallTerms, make_generator, make_generators, read_prompt_argument
 from salon.judge import JudgeSpec, ScoreSettings, make_scorer
-from salon.report import p_value, with_interval
+from salon.report import with_interval
 from salon.select import (
     COHP_FOLDER,
     REFINE_FOLDER,
@@ -35,12 +36,15 @@ from salon.select import (
     RefineSettings,
     chain_study,
     cohp_page,
+    difference_table,
+    generator_counts,
     list_scorers,
     open_answering_vlm,
     open_diagnosing_vlm,
     read_reference,
     refine_page,
     refine_study,
+    round_table,
 )
 from salon.store import read_points
 
@@ -138,20 +142,8 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
         say(f"- {report.unscored:,} pictures without a score")
     for what, count in report.waiting.items():
         say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
-    rows = [
-        (
-            "stage 1" if not level.round else f"round {level.round}",
-            level.best,
-            level.so_far,
-            level.true_so_far,
-            report.answers.get(level.round, 0),
-            level.missing,
-        )
-        for level in report.levels
-    ]
-    print_table(None, ("", "best of the round", "best so far", "true quality so far", "answers", "missing"), rows)
-    chosen = [(name, report.chosen.get(name, 0)) for name in report.generators]
-    print_table(None, ("generator", "chosen for prompts"), chosen)
+    print_report_table(round_table(report))
+    print_report_table(generator_counts(report))
     say(f"for {report.not_apart:,} prompts the chosen generator cannot be told from another")
     for name, gain in (("score", report.gain), ("true quality", report.true_gain)):
         if gain is not None:
@@ -251,18 +243,7 @@ def refine(
             rows += [(f"best of {level.arm}s by {report.pick}", level.figure, level.missing)
                      for level in scorer.best]  # fmt: skip
             print_table(f"\n{scorer.scorer}", ("", "mean", "missing"), rows)
-            apart = [
-                (
-                    f"{d.first} less {d.second}",
-                    d.figure,
-                    p_value(d.p),
-                    p_value(d.holm),
-                    d.figure.n,
-                )
-                for d in scorer.differences
-            ]
-            if apart:
-                print_table(None, ("paired over prompts", "difference", "p", "adjusted", "prompts"), apart)
+            print_report_table(difference_table([scorer]))
         for words in (*report.policies, *report.notes):
             say(f"- {words}", dim=True)
         say(report.signature, dim=True)

@@ -14,7 +14,7 @@ from salon.cli.options import options_from, settings_from
 from salon.cli.study import output_option, overwrite_option
 from salon.collect import (
     DesignerSettings,
-    Planted,
+    PlantedTruth,
     SimulateSettings,
     designers_planted,
     designers_study,
@@ -139,7 +139,7 @@ def simulate(
 
 def _preset(
     preset: str, on_command_line: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
-) -> tuple[Study, tuple[Planted, ...]]:
+) -> tuple[Study, tuple[PlantedTruth, ...]]:
     _check_preset_flags(on_command_line, seed)
     if preset == "taste-like":
         return taste_like_study(seed, controls), taste_like_truth(controls)
@@ -149,11 +149,11 @@ def _preset(
     return ppaint_like_study(seed, levels=levels), ppaint_like_planted(seed, levels=levels)
 
 
-def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[Planted, ...]]:
+def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[PlantedTruth, ...]]:
     from salon.collect.simulate import taste_drawn as flow  # it draws: that needs more libraries
 
     with spinner("drawing"):
-        result: tuple[Study, tuple[Planted, ...]] = flow.draw_taste_study(output, prompts=prompts, seed=seed)
+        result: tuple[Study, tuple[PlantedTruth, ...]] = flow.draw_taste_study(output, prompts=prompts, seed=seed)
         return result
 
 

@@ -111,7 +111,7 @@ def heads(
             say("SIMULATED: nobody gave these answers.")
         say(f"{report.form} heads on {report.encoder}: pass {report.best_pass} of {report.passes} kept", bold=True)
         title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-        print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation))
+        print_figures(title, report.validation)
         counts = report.counts
         train = f"{counts['train pairs']:,} pairs of {count(counts['train prompts'], 'prompt')}"
         test = f"{counts['test pairs']:,} pairs of {count(counts['test prompts'], 'prompt')}"
@@ -193,18 +193,10 @@ def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
         say(f"warning: {words}", fg="yellow")
 
 
-def figure_rows(figures: Sequence[HeadFigures]) -> list[tuple[Cell, ...]]:
-    """Rows of a table: criterion, pairs, accuracy and ceiling with intervals, loss."""
-    return [
-        (
-            row.criterion or "all",
-            row.pairs,
-            row.accuracy,
-            row.ceiling,
-            fixed(row.loss),
-        )
-        for row in figures
-    ]
+def print_figures(title: str, figures: Sequence[HeadFigures]) -> None:
+    """Print criterion, pairs, accuracy and ceiling with intervals, and loss."""
+    rows = [(row.criterion or "all", row.pairs, row.accuracy, row.ceiling, fixed(row.loss)) for row in figures]
+    print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), rows)
 
 
 # -- sweep ----------------------------------------------------------------------------------------------------------

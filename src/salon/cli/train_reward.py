@@ -12,7 +12,7 @@ from pydantic import BaseModel
 
 from salon.cli.console import json_option, print_json, print_table, progress_bar, say
 from salon.cli.options import options_from, settings_from
-from salon.cli.train import figure_rows, print_notes
+from salon.cli.train import print_figures, print_notes
 from salon.errors import BadFile, BadValue
 from salon.store import TrainingPairSettings, write_pairs
 from salon.store.formats.training_pairs import READERS
@@ -201,12 +201,9 @@ def reward(
         )  # fmt: skip
         if report.validation:
             title = "validation, by which it was chosen (the numbers lean upwards; chance is 0.500)"
-            print_table(
-                title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(report.validation)
-            )
+            print_figures(title, report.validation)
         for name, figures in report.also.items():
-            title = f"also on {name}, by which nothing was chosen"
-            print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), figure_rows(figures))
+            print_figures(f"also on {name}, by which nothing was chosen", figures)
         say("- " + ", ".join(f"{count:,} {what}" for what, count in report.counts.items()))
         print_notes((*report.notes, *{row.missing for row in report.validation}), report.validation)
         say(f"- {report.seconds:,.1f} s of training")

@@ -33,7 +33,7 @@ from .simulate.designers import (
     mean_quality as mean_quality,
     read_layout as read_layout,
 )
-from .simulate.panel import Planted as Planted
+from .simulate.panel import PlantedTruth as PlantedTruth
 from .simulate.ppaint_like import (
     ppaint_like_planted as ppaint_like_planted,
     ppaint_like_study as ppaint_like_study,

@@ -18,7 +18,11 @@ from .cohp import (
     CohpReport as CohpReport,
     CohpSettings as CohpSettings,
 )
-from .cohp_report import cohp_page as cohp_page
+from .cohp_report import (
+    cohp_page as cohp_page,
+    generator_counts as generator_counts,
+    round_table as round_table,
+)
 from .cohp_run import (
     COHP_FOLDER as COHP_FOLDER,
     chain_study as chain_study,
@@ -31,7 +35,10 @@ from .explain_picture import (
     open_judged_study as open_judged_study,
     open_neighborhood as open_neighborhood,
 )
-from .explain_report import explain_page as explain_page
+from .explain_report import (
+    contribution_table as contribution_table,
+    explain_page as explain_page,
+)
 from .explanation import (
     NOT_CAUSES as NOT_CAUSES,
     PictureExplanation as PictureExplanation,
@@ -73,7 +80,10 @@ from .refine import (
     REFINE_FOLDER as REFINE_FOLDER,
     RefineSettings as RefineSettings,
 )
-from .refine_report import refine_page as refine_page
+from .refine_report import (
+    difference_table as difference_table,
+    refine_page as refine_page,
+)
 from .refine_run import refine_study as refine_study
 from .refine_scores import (
     PointsBy as PointsBy,

@@ -27,7 +27,6 @@ from salon.report import (
     Badge,
     Block,
     Card,
-    Column,
     Details,
     FilmFrame,
     Filmstrip,
@@ -37,6 +36,7 @@ from salon.report import (
     Table,
     Tone,
     brief,
+    columns_of,
     count_noun,
     element,
     join_names,
@@ -59,6 +59,7 @@ from salon.select.best import (
     RunnerUp,
     choose_best,
 )
+from salon.select.explanation import Contribution
 from salon.select.route import RouteChoice
 from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
@@ -339,11 +340,10 @@ def _cards(report: BestReport) -> list[Card]:
 def _rule(report: BestReport) -> Section:
     rows = [
         {"criterion": column.criterion, "share": report.weights[column.criterion], "scorer": column.scorer,
-         "better": "higher" if column.higher_is_better else "lower"}
+         "higher_is_better": "higher" if column.higher_is_better else "lower"}
         for column in report.columns
     ]  # fmt: skip
-    columns = [Column("criterion", "Criterion"), Column("share", "Weight", "number"), Column("scorer", "Scorer"),
-               Column("better", "Better")]  # fmt: skip
+    columns = columns_of(Contribution, "criterion", "share", "scorer", "higher_is_better")
     k, least = report.settings.k, report.settings.least
     sentence = Markup("The weighted mean of these, in {}; less {} standard deviations where scorers state one.").format(
         brief(report.scale, 120), value(k, None, f"{k:g}")

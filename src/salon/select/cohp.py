@@ -25,7 +25,7 @@ Source: HPSv3, section 4.2, Eq. 5-6.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 import numpy as np
 from pydantic import Field, field_validator
@@ -34,7 +34,7 @@ from scipy.special import stdtrit
 from salon.errors import BadValue
 from salon.select.weights import ScorerColumn
 from salon.stats import Estimate, mean_interval
-from salon.study import Noun, Prompt
+from salon.study import Format, Noun, Prompt
 
 TRIES: dict[str, int] = {"paper": 4, "released": 2}
 STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
@@ -109,8 +109,8 @@ class GeneratorMean(Noun):
     generator: str = Field(description="Who drew.")
     figure: Estimate | None = Field(description="Mean over its scored pictures; null where it has none.")
     asked: int = Field(description="Pictures asked for.")
-    failed: int = Field(description="Pictures that were not made.")
-    unscored: int = Field(description="Pictures that were made and have no score.")
+    failed: int = Field(title="Not made", description="Pictures that were not made.")
+    unscored: int = Field(title="No score", description="Pictures that were made and have no score.")
 
 
 class ChainDecision(Noun):
@@ -246,12 +246,14 @@ COHP_FORMAT: Final = "salon.cohp/1"
 class ChainLevel(Noun):
     """Where the chains stood after a round; stage 1 is round 0."""
 
-    round: int = Field(description="Number of the round.")
-    best: Estimate | None = Field(description="Mean score of the best picture of the round.")
-    so_far: Estimate | None = Field(description="Mean score of the best picture up to then.")
+    round: Annotated[int, Format("text")] = Field(description="Number of the round.")
+    best: Estimate | None = Field(title="Best of the round", description="Mean score of the best picture of the round.")
+    so_far: Estimate | None = Field(title="Best so far", description="Mean score of the best picture up to then.")
     true_best: Estimate | None = Field(None, description="Mean true quality of the best picture of the round.")
-    true_so_far: Estimate | None = Field(None, description="Mean true quality of the best picture up to then.")
-    missing: int = Field(description="Prompts without a scored picture in this round.")
+    true_so_far: Estimate | None = Field(
+        None, title="True quality so far", description="Mean true quality of the best picture up to then."
+    )
+    missing: int = Field(title="Without", description="Prompts without a scored picture in this round.")
 
 
 class PromptChain(Noun):

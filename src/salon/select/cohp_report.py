@@ -24,6 +24,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     common_decimals,
     count_noun,
     estimate_value,
@@ -38,6 +39,7 @@ from salon.report import (
 from salon.report.words import fixed
 from salon.select.cohp import (
     ChainDecision,
+    ChainLevel,
     ChainPicture,
     CohpReport,
     GeneratorMean,
@@ -115,24 +117,26 @@ def _rounds(report: CohpReport) -> Section:
         ]
         drawing = charts.line_curves(drawn_curves, title=f"{title} by round", x_label="round", height=240, width=SMALL)
         figures.append(Chart(drawing, heading=title))
-    columns = [
-        Column("round", "Round"),
-        Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
-        Column("best", "Best of the round", "estimate"),
-        Column("so_far", "Best so far", "estimate"),
-        *([Column("true", "True quality so far", "estimate")] if report.truth else []),
-        Column("answers", "Answers", "count", hint="Prompts whose answer comes from this round."),
-        Column("missing", "Without", "count", hint="Prompts without a scored picture in this round."),
-    ]
-    rows = [
-        {"round": f"{level.round}" if level.round else "stage 1", "strength": _strengths(report, level.round),
-         "best": level.best, "so_far": level.so_far, "true": level.true_so_far,
-         "answers": report.answers.get(level.round, 0), "missing": level.missing}
-        for level in report.levels
-    ]  # fmt: skip
     text = "Means over prompts, with intervals over prompts. Round 0 is stage 1: every generator, drawn from text."
     blocks: list[Block] = [ChartRow(figures)] if figures else []
-    return Section("By round", [*blocks, Table(columns, rows, caption="By round", sortable=False)], text)
+    return Section("By round", [*blocks, round_table(report)], text)
+
+
+def round_table(report: CohpReport) -> Table:
+    """Where the chains stood after each round."""
+    columns = [
+        *columns_of(ChainLevel, "round"),
+        Column("strength", "Strength", hint="How far the round leaves the picture it starts from."),
+        *columns_of(ChainLevel, "best", "so_far", *(["true_so_far"] if report.truth else [])),
+        Column("answers", "Answers", "count", hint="Prompts whose answer comes from this round."),
+        *columns_of(ChainLevel, "missing"),
+    ]
+    rows = [
+        {**vars(level), "round": f"{level.round}" if level.round else "stage 1",
+         "strength": _strengths(report, level.round), "answers": report.answers.get(level.round, 0)}
+        for level in report.levels
+    ]  # fmt: skip
+    return Table(columns, rows, caption="By round", sortable=False)
 
 
 def _strengths(report: CohpReport, number: int) -> str:
@@ -142,27 +146,31 @@ def _strengths(report: CohpReport, number: int) -> str:
     return ", ".join("drawn anew" if strength is None else f"{strength:g}" for strength in sorted(used, key=str))
 
 
-def _chosen(report: CohpReport) -> Section:
+def generator_counts(report: CohpReport) -> Table:
+    """How often each generator was chosen in stage 1, and what it lacks."""
     means = {name: [m for c in report.chains for d in c.decisions[:1] for m in d.means if m.generator == name]
              for name in report.generators}  # fmt: skip
+    counts = ("asked", "failed", "unscored")
     columns = [
-        Column("generator", "Generator"),
+        *columns_of(GeneratorMean, "generator"),
         Column("chosen", "Chosen", "count", hint="Prompts for which it had the highest mean."),
-        Column("asked", "Asked", "count"),
-        Column("failed", "Not made", "count"),
-        Column("unscored", "No score", "count"),
+        *columns_of(GeneratorMean, *counts),
     ]
     rows = [
-        {"generator": name, "chosen": report.chosen.get(name, 0), "asked": sum(mean.asked for mean in some),
-         "failed": sum(mean.failed for mean in some), "unscored": sum(mean.unscored for mean in some)}
+        {"generator": name, "chosen": report.chosen.get(name, 0),
+         **{count: sum(getattr(mean, count) for mean in some) for count in counts}}
         for name, some in means.items()
     ]  # fmt: skip
+    return Table(columns, rows, caption="Stage 1, over all prompts", sortable=False)
+
+
+def _chosen(report: CohpReport) -> Section:
     weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
     notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
     if report.redrawn:
         notes.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
                          f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
-    return Section("Who draws", [Table(columns, rows, caption="Stage 1, over all prompts", sortable=False), *notes])
+    return Section("Who draws", [generator_counts(report), *notes])
 
 
 # -- filmstrips --------------------------------------------------------------------------------------------------------

@@ -15,7 +15,6 @@ from salon.report import (
     Card,
     Cell,
     Chart,
-    Column,
     FilmFrame,
     Filmstrip,
     Note,
@@ -24,6 +23,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     element,
     estimate_value,
     located,
@@ -118,25 +118,33 @@ def _contributions_section(picture: PictureExplanation, scale: str, pair: bool) 
         )
         blocks.append(Chart(charts.dot_intervals(dots, 0.0, title="Contributions", x_label=brief(scale, 60),
                                                   null_label="adds nothing"), caption))  # fmt: skip
-    total = {column.path: None for column in _COLUMNS} | {"criterion": "total", "better": "", "adds": picture.total}
-    better = {True: "higher", False: "lower"}
-    rows = [*({**dict(part), "better": better[part.higher_is_better]} for part in picture.contributions), total]
-    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
-    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
-    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
-    columns = [column for column in _COLUMNS if column.path not in bare]
-    blocks.append(Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False))
+    blocks.append(contribution_table(picture))
     lacking = [part for part in weighted if part.adds is None]
     blocks += [Note(f"{part.criterion} has no value: {part.unscored}.", tone="alert") for part in lacking]
     return Section(title, blocks, "weight × direction × (value − center) / unit, for each criterion; the parts sum to "
                    "the total exactly.")  # fmt: skip
 
 
-_COLUMNS = [
-    Column("criterion", "Criterion"), Column("adds", "Adds", "number", 3), Column("value", "Value", "number", 3),
-    Column("sigma", "sd", "number", 3), Column("share", "Weight", "number", 3), Column("better", "Better"),
-    Column("center", "Center", "number", 3), Column("unit", "Unit", "number", 3),
-]  # fmt: skip
+def contribution_table(picture: PictureExplanation) -> Table:
+    """The parts of a total, one for each criterion, and the total."""
+    columns = columns_of(
+        Contribution, "criterion", "adds", "value", "sigma", "share", "higher_is_better", "center", "unit"
+    )
+    rows: list[dict[str, object]] = [
+        {
+            **vars(part),
+            "value": Cell(part.value, why=part.unscored or ""),
+            "higher_is_better": "higher" if part.higher_is_better else "lower",
+        }
+        for part in picture.contributions
+    ]
+    total = {"criterion": "total", "higher_is_better": "", "adds": picture.total}
+    rows.append(dict.fromkeys(Contribution.model_fields) | total)
+    # columns that say nothing here go: no scorer states an sd, or values are taken as they stand
+    bare = {"sigma"} if all(part.sigma is None for part in picture.contributions) else set()
+    bare |= {"center", "unit"} if all((part.center, part.unit) == (0, 1) for part in picture.contributions) else set()
+    columns = [column for column in columns if column.path not in bare]
+    return Table(columns, rows, caption=f"Parts of the total of {brief(picture.picture, 40)}", sortable=False)
 
 
 def _reach(part: Contribution) -> tuple[float | None, float | None]:
@@ -244,10 +252,7 @@ def _measurements_section(picture: PictureExplanation, pair: bool) -> Section:
             null_label="the middle", reference_lines=(("none below", 0.0), ("all below", 1.0)), sort=False,
         )  # fmt: skip
         blocks.append(Chart(chart, "Half of the items with the same value count as below."))
-    columns = [Column("name", "Measurement"), Column("value", "Value", "number", 3)]
-    if standing:
-        columns += [Column("below", "Study below", "percent"), Column("quartiles", "Study's quartiles"),
-                    Column("n", "Study's items", "count")]  # fmt: skip
+    columns = columns_of(PictureMeasurement, "name", "value", *(("below", "quartiles", "n") if standing else ()))
     rows = [_measure(part) for part in picture.measurements]
     blocks.append(Table(columns, rows, caption=f"Measurements of {brief(picture.picture, 40)}", sortable=False))
     return Section(title, blocks, "The model never saw these numbers. They describe the picture; they are no causes of "
@@ -257,8 +262,7 @@ def _measurements_section(picture: PictureExplanation, pair: bool) -> Section:
 def _measure(part: PictureMeasurement) -> dict[str, object]:
     text = part.tells if part.value is not None else f"{part.tells} No value: {part.unmeasured}."
     quartiles = MISSING if part.quartiles is None else " · ".join(f"{quartile:.3g}" for quartile in part.quartiles)
-    return {"name": Cell(part.name, under=text), "value": part.value, "below": part.below, "quartiles": quartiles,
-            "n": part.n or None}  # fmt: skip
+    return {**vars(part), "name": Cell(part.name, under=text), "quartiles": quartiles, "n": part.n or None}
 
 
 def _short(criterion: str) -> str:

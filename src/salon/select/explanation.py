@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from typing import Annotated
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +24,7 @@ from pydantic import Field
 from salon.errors import BadValue, TooFew
 from salon.select.weights import Blend
 from salon.stats import Estimate
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 Floats = NDArray[np.float64]
 COPY = 1e-6
@@ -40,10 +41,10 @@ class Contribution(Noun):
     criterion: str = Field(description="Id of the criterion.")
     scorer: str = Field(default="", description="Name of the scorer.")
     value: float | None = Field(description="As the scorer gave it; null where it gave none.")
-    sigma: float | None = Field(None, description="Its standard deviation, where the scorer states one.")
+    sigma: float | None = Field(None, title="sd", description="Its standard deviation, where the scorer states one.")
     interval: tuple[float, float] | None = Field(None, description="value -+ 1.96 sigma.")
-    share: float = Field(description="Weight; all sum to 1.")
-    higher_is_better: bool = Field(default=True, description="False where the lowest is best.")
+    share: float = Field(title="Weight", description="Weight; all sum to 1.")
+    higher_is_better: bool = Field(default=True, title="Better", description="False where the lowest is best.")
     center: float = Field(0.0, description="What the value is measured from.")
     unit: float = Field(1.0, description="What it is measured in.")
     adds: float | None = Field(description="share x direction x (value - center) / unit.")
@@ -76,16 +77,18 @@ class Neighbor(Noun):
 class PictureMeasurement(Noun):
     """A number by rule, and where it stands among the study's."""
 
-    name: str = Field(description="Name of the measurement.")
+    name: str = Field(title="Measurement", description="Name of the measurement.")
     tells: str = Field(description="What it measures, in a sentence.")
     value: float | None = Field(description="Null where it could not be measured.")
     unmeasured: str | None = Field(None, description="Why there is no value.")
-    below: float | None = Field(
-        None, description="Share of the study's items below it, half of the equal ones counted."
+    below: Annotated[float | None, Format("percent")] = Field(
+        None, title="Study below", description="Share of the study's items below it, half of the equal ones counted."
     )
-    n: int = Field(0, description="Items of the study with this measurement.")
+    n: int = Field(0, title="Study's items", description="Items of the study with this measurement.")
     missing: int = Field(0, description="Items of the study without it: left out.")
-    quartiles: tuple[float, float, float] | None = Field(None, description="Of the study.")
+    quartiles: Annotated[tuple[float, float, float] | None, Format("text")] = Field(
+        None, title="Study's quartiles", description="Of the study."
+    )
 
 
 class Occlusion(Noun):

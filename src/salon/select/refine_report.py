@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from markupsafe import Markup
@@ -25,6 +25,7 @@ from salon.report import (
     Tone,
     brief,
     charts,
+    columns_of,
     count_noun,
     estimate_value,
     located,
@@ -39,6 +40,8 @@ from salon.report.words import fixed
 from salon.select.refine_scores import (
     RefineChain,
     RefineReport,
+    RoundDifference,
+    RoundMean,
     RoundPicture,
     RoundStep,
     ScorerResult,
@@ -155,34 +158,36 @@ def _drawing(scores: ScorerResult) -> str:
     return charts.line_curves(drawn_curves, title=f"{scores.scorer} by round", x_label="round", height=240, width=SMALL)
 
 
-def _differences(report: RefineReport) -> Section:
+def difference_table(results: Sequence[ScorerResult]) -> Table:
+    """Rounds less others, prompt by prompt."""
     columns = [
-        Column("scorer", "Scorer"),
-        Column("first", "This"),
-        Column("second", "Less this"),
-        Column("figure", "Difference", "estimate"),
-        Column("p", "p", "p", hint="Two-sided, by flipping the signs of prompts."),
-        Column("holm", "Adjusted", "p", hint="Holm's adjustment over all differences of the scorer."),
+        *columns_of(ScorerResult, "scorer"),
+        *columns_of(RoundDifference, "first", "second", "figure", "p", "holm"),
         Column("n", "Prompts", "count"),
-        Column("missing", "Left out", "count", hint="Prompts that lack one of the two."),
+        *columns_of(RoundDifference, "missing"),
     ]
     rows = [
-        {"scorer": scores.scorer if number == 0 else "", "first": apart.first, "second": apart.second,
-         "figure": apart.figure, "p": apart.p, "holm": apart.holm, "n": apart.figure.n, "missing": apart.missing}
-        for scores in report.scores
+        {**vars(apart), "scorer": scores.scorer if number == 0 else "", "n": apart.figure.n}
+        for scores in results
         for number, apart in enumerate(scores.differences)
-    ]  # fmt: skip
-    blocks: list[Block] = [Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)]
+    ]
+    return Table(columns, rows, caption="Differences, prompt by prompt", sortable=False)
+
+
+def _differences(report: RefineReport) -> Section:
+    blocks: list[Block] = [difference_table(report.scores)]
     best = [
-        {"scorer": scores.scorer, "of": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
+        {"scorer": scores.scorer, "arm": f"best of {'rounds' if level.arm == 'round' else 'controls'}",
          "figure": level.figure, "missing": level.missing}
         for scores in report.scores
         for level in scores.best
     ]  # fmt: skip
     if best:
         caption = f"Of all pictures of a prompt, the one with the best {report.pick}"
-        columns = [Column("scorer", "Scorer"), Column("of", "Chosen among"), Column("figure", "Mean", "estimate"),
-                   Column("missing", "Missing", "count")]  # fmt: skip
+        columns = [
+            *columns_of(ScorerResult, "scorer"),
+            *columns_of(RoundMean, "arm", "figure", "missing", arm="Chosen among"),
+        ]
         blocks.append(Table(columns, best, caption=caption, sortable=False))
     return Section("Does looking help?", blocks, "Round r and control r are drawn from the same seeds: "
                    "they differ in the prompt and in nothing else.")  # fmt: skip

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
@@ -40,7 +40,7 @@ from salon.models import ResultCache
 from salon.select.scores import StepCallback, no_progress
 from salon.stats import SHARE, UNBOUNDED, Ends, Estimate
 from salon.store import open_study
-from salon.study import Criterion, Noun, Point, Prompt, Remark, Scorer, ScorerCard, Study, majority_of_samples
+from salon.study import Criterion, Format, Noun, Point, Prompt, Remark, Scorer, ScorerCard, Study, majority_of_samples
 
 REFINE_FORMAT: Final = "salon.refine/1"
 
@@ -86,20 +86,22 @@ class RoundMean(Noun):
 
     arm: Literal["round", "control"] = Field(description="Of the loop, or of the control.")
     round: int = Field(description="Number of the round.")
-    figure: Estimate | None = Field(description="Null where no prompt has a number.")
+    figure: Estimate | None = Field(title="Mean", description="Null where no prompt has a number.")
     missing: int = Field(description="Prompts without a number in this round.")
 
 
 class RoundDifference(Noun):
     """One thing less another, prompt by prompt."""
 
-    first: str = Field(description="What is compared.")
-    second: str = Field(description="What it is compared with.")
-    figure: Estimate = Field(description="The mean of the differences.")
-    p: float = Field(description="Two-sided, by flipping signs.")
-    holm: float = Field(description="Adjusted for all differences of this scorer.")
+    first: str = Field(title="This", description="What is compared.")
+    second: str = Field(title="Less this", description="What it is compared with.")
+    figure: Estimate = Field(title="Difference", description="The mean of the differences.")
+    p: Annotated[float, Format("p")] = Field(title="p", description="Two-sided, by flipping the signs of prompts.")
+    holm: Annotated[float, Format("p")] = Field(
+        title="Adjusted", description="By Holm, for all differences of this scorer."
+    )
     law: str = Field(description="How p was found.")
-    missing: int = Field(description="Prompts that lack one of the two.")
+    missing: int = Field(title="Left out", description="Prompts that lack one of the two.")
 
 
 class ScorerResult(Noun):

@@ -1,4 +1,7 @@
-from .ablation import ablation_page as ablation_page
+from .ablation import (
+    ablation_page as ablation_page,
+    setting_table as setting_table,
+)
 from .ablation_results import (
     FACTOR_WORDS as FACTOR_WORDS,
     AblateReport as AblateReport,
@@ -29,6 +32,7 @@ from .probe_report import (
     example_item as example_item,
     probe_page as probe_page,
     probe_study as probe_study,
+    probe_table as probe_table,
     training_items as training_items,
 )
 from .probes import (

@@ -27,9 +27,7 @@ from salon.report import (
     SIMULATED,
     Block,
     Card,
-    Cell,
     Chart,
-    Column,
     Details,
     Page,
     Prose,
@@ -37,6 +35,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     count_noun,
     estimate_value,
     level_words,
@@ -384,21 +383,14 @@ def _order_section(report: AblateReport) -> Section:
         chart = charts.dot_intervals(rows, title="SRCC by setting", x_label="SRCC", sort=False, within=(-1.0, 1.0))
         words = Markup("Rank correlation with the target, mean over seeds with {} intervals.")
         blocks.append(Chart(chart, words.format(level_words(report))))
-    columns = [
-        Column("name", "Setting"),
-        Column("srcc", "SRCC", "estimate", 3), Column("plcc", "PLCC", "estimate", 3),
-        Column("mae", "MAE", "estimate", 3), Column("spread", "Spread", "estimate", 2, "Over the target's"),
-        Column("calls", "Label calls", "count"), Column("seeds", "Seeds", "count"),
-        Column("failed", "Failed", "count", None, "Seeds whose scorer gave no order"),
-    ]  # fmt: skip
-    table_rows = [
-        {"name": _label(row), **{column.path: getattr(row, column.path) for column in columns[1:]}}
-        for row in report.rows
-    ]
     reference = Prose.of("Reference: {settings}.", settings=report.rows[0].value)
-    return Section(
-        "By setting", [*blocks, reference, Table(columns, table_rows, label="By setting")], "One change at a time."
-    )
+    return Section("By setting", [*blocks, reference, setting_table(report)], "One change at a time.")
+
+
+def setting_table(report: AblateReport, *more: str) -> Table:
+    """Every setting with its figures over seeds; `more` fields stand after SRCC."""
+    columns = columns_of(AblateRow, "value", "srcc", *more, "plcc", "mae", "spread", "calls", "seeds", "failed")
+    return Table(columns, [{**vars(row), "value": _label(row)} for row in report.rows], label="By setting")
 
 
 def _difference_section(report: AblateReport) -> Section | None:
@@ -409,24 +401,19 @@ def _difference_section(report: AblateReport) -> Section | None:
              if row.difference]  # fmt: skip
     chart = charts.dot_intervals(intervals, 0.0, title="SRCC less the reference's", x_label="SRCC, difference",
                                  null_label="reference", sort=False)  # fmt: skip
-    columns = [Column("name", "Setting"), Column("difference", "SRCC less the reference's", "estimate", 3)]
-    table_rows = [{"name": _label(row), "difference": row.difference} for row in rows]
-    return Section("Against the reference", [Chart(chart), Table(columns, table_rows, label="Differences")],
-                   "Seed by seed: is it the setting, or luck?")  # fmt: skip
+    table_rows = [{"value": _label(row), "difference": row.difference} for row in rows]
+    table = Table(columns_of(AblateRow, "value", "difference"), table_rows, label="Differences")
+    return Section("Against the reference", [Chart(chart), table], "Seed by seed: is it the setting, or luck?")
 
 
 def _cell_section(report: AblateReport) -> Section:
     columns = [
-        Column("weigh", "Weights"), Column("pool", "N", "count"), Column("opponents", "K", "count"),
-        Column("source", "Labels"), Column("category", "Category"), Column("seed", "Seed", "count"),
-        Column("srcc", "SRCC", "number", 3), Column("plcc", "PLCC", "number", 3), Column("mae", "MAE", "number", 3),
-        Column("scale", "Scale"), Column("scored", "Scored", "count"),
-    ]  # fmt: skip
-    rows = []
-    for figures in report.cells:
-        own = {name: getattr(figures.cell, name) for name in ("weigh", "pool", "opponents", "source", "seed")}
-        rest = {name: getattr(figures, name) for name in ("srcc", "plcc", "mae", "scale", "scored")}
-        rows.append({**own, "category": Cell(figures.cell.category or "all"), **rest})
+        *columns_of(AblationCell, "weigh", "pool", "opponents", "source", "category", "seed"),
+        *columns_of(CellFigures, "srcc", "plcc", "mae", "scale", "scored"),
+    ]
+    rows = [
+        {**vars(figures.cell), **vars(figures), "category": figures.cell.category or "all"} for figures in report.cells
+    ]
     table = Table(columns, rows, label="Every training")
     words = Prose("\n\n".join(report.policies))
     return Section("Every training", [Details("All cells", [table], open=len(rows) <= 12), words], "Nothing left out.")

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import re
-from typing import Any, Final, Literal
+from typing import Annotated, Any, Final, Literal
 
 from pydantic import Field
 
 from salon.evaluate import Source
 from salon.stats import Estimate
-from salon.study import Noun
+from salon.study import Format, Noun
 
 ABLATE_FORMAT: Final = "salon.distill-ablate/1"
+MaybeRate = Annotated[Estimate | None, Format("estimate", 3)]
 FACTORS = ("weigh", "pool", "opponents", "source", "category")
 FACTOR_WORDS = {
     "weigh": "confidence weights",
@@ -39,10 +40,10 @@ class AblateSettings(Noun):
 class AblationCell(Noun):
     """One experiment: labels, training, test."""
 
-    weigh: Literal["gap", "posterior", "none"] = Field(description="Weights of pairs.")
-    pool: int = Field(ge=2, description="Pool size N.")
-    opponents: int = Field(ge=1, description="Opponents K.")
-    source: Source = Field(description="Source of the labels.")
+    weigh: Literal["gap", "posterior", "none"] = Field(title="Weights", description="Weights of pairs.")
+    pool: int = Field(ge=2, title="N", description="Pool size N.")
+    opponents: int = Field(ge=1, title="K", description="Opponents K.")
+    source: Source = Field(title="Labels", description="Source of the labels.")
     category: str = Field(description="Training category; empty: all.")
     seed: int = Field(ge=0, description="Seed of labels and training.")
 
@@ -61,9 +62,9 @@ class CellFigures(Noun):
     """What one experiment gave."""
 
     cell: AblationCell = Field(description="Its settings.")
-    srcc: float | None = Field(description="Against the first target, mean over groups and criteria.")
-    plcc: float | None = Field(description="Pearson.")
-    mae: float | None = Field(description="Mean absolute error; null off the scale.")
+    srcc: float | None = Field(title="SRCC", description="Against the first target, mean over groups and criteria.")
+    plcc: float | None = Field(title="PLCC", description="Pearson.")
+    mae: float | None = Field(title="MAE", description="Mean absolute error; null off the scale.")
     spread: float | None = Field(description="Spread of the predictions over the target's.")
     shift: float | None = Field(description="Mean prediction less mean target.")
     scale: str = Field(description="What became of the scale.")
@@ -76,13 +77,18 @@ class AblateRow(Noun):
     """One value of one factor, over seeds."""
 
     factor: str = Field(description="What was changed; `reference` for the row all others are held against.")
-    value: str = Field(description="Its value.")
-    srcc: Estimate | None = Field(description="Mean over seeds; its interval is over seeds (t).")
-    plcc: Estimate | None = Field(description="The same.")
-    mae: Estimate | None = Field(description="The same.")
-    spread: Estimate | None = Field(description="The same.")
-    difference: Estimate | None = Field(description="SRCC less the reference's, seed by seed; null for the reference.")
-    calls: int = Field(description="Label calls of one seed.")
+    value: str = Field(title="Setting", description="Its value.")
+    srcc: MaybeRate = Field(title="SRCC", description="Mean over seeds; its interval is over seeds (t).")
+    plcc: MaybeRate = Field(title="PLCC", description="Pearson, over seeds.")
+    mae: MaybeRate = Field(title="MAE", description="Mean absolute error, over seeds.")
+    spread: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        description="Spread of the predictions over the target's, over seeds."
+    )
+    difference: MaybeRate = Field(
+        title="SRCC less the reference's",
+        description="SRCC less the reference's, seed by seed; null for the reference.",
+    )
+    calls: int = Field(title="Label calls", description="Label calls of one seed.")
     seeds: int = Field(description="Seeds with a result.")
     failed: int = Field(description="Seeds whose scorer gave no order.")
 

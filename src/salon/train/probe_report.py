@@ -17,7 +17,6 @@ from salon.report import (
     Badge,
     Card,
     Chart,
-    Column,
     FilmFrame,
     Filmstrip,
     Page,
@@ -27,6 +26,7 @@ from salon.report import (
     Verdicts,
     brief,
     charts,
+    columns_of,
     count_noun,
     estimate_value,
     join_names,
@@ -37,7 +37,7 @@ from salon.report import (
 from salon.report.words import fixed
 from salon.store import content_hash, data_url, read_picture
 from salon.study import Study
-from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeSettings, Trick, probe_scorer
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, ProbeSettings, Trick, probe_scorer
 
 
 def probe_study(
@@ -89,14 +89,6 @@ _BADGES = {
     "noticed": Badge("noticed", "clear"),
     "not noticed": Badge("not noticed", "alert"),
 }
-_COLUMNS = (
-    Column("words", "Alteration"),
-    Column("change", "Mean change", "estimate", 2, hint="In standard deviations of the scores of one prompt."),
-    Column("risen", "Share risen", "estimate", 2, hint="Items whose score rose."),
-    Column("overturned", "Pairs overturned", "estimate", 2, hint="Pairs that the altered loser wins."),
-    Column("items", "Items", "count"),
-    Column("missing", "Without a score", "count"),
-)
 _SIDE = 320
 """Pixels of a picture on the page."""
 
@@ -116,8 +108,9 @@ def probe_page(report: ProbeReport, examples: Sequence[tuple[str, str]] = ()) ->
     verdict_section = Section("Verdicts", [Verdicts(verdicts)], note)
     captions = {"trick": "Tricks: right of the line is rewarded.", "control": "Controls: left of the line is noticed."}
     figures = [Chart(_drawing(here, kind), captions[kind]) for kind in ("trick", "control")]
-    table = Table(_COLUMNS, here.rows, caption="Every alteration at every strength", key="rows")
-    figure_section = Section("Alterations", [*figures, table], f"Mean change of the score, weakest first. {SIZES}")
+    figure_section = Section(
+        "Alterations", [*figures, probe_table(here)], f"Mean change of the score, weakest first. {SIZES}"
+    )
     sections = [verdict_section, figure_section]
     if examples:
         frames = [FilmFrame(title=words, picture=url, alt=words) for words, url in examples]
@@ -155,6 +148,12 @@ def altered_example(path: Path, text: str, *, seed: int = 0, tricks: Sequence[Tr
 
 
 # -- sections ----------------------------------------------------------------------------------------------------------
+
+
+def probe_table(report: ProbeReport) -> Table:
+    """Every alteration at every strength."""
+    columns = columns_of(ProbeRow, "words", "change", "risen", "overturned", "items", "missing")
+    return Table(columns, report.rows, caption="Every alteration at every strength", key="rows")
 
 
 def _cards(report: ProbeReport, raised: int) -> list[Card]:

@@ -27,7 +27,7 @@ import tempfile
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -37,7 +37,7 @@ from pydantic import Field
 from salon.errors import BadFile, BadValue, TooFew
 from salon.stats import SHARE, Ends, Estimate, Resampling, bootstrap_totals
 from salon.store import read_picture
-from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
+from salon.study import Format, Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
 
 Kind = Literal["trick", "control"]
 Alter = Callable[[Image.Image, float, str, np.random.Generator], Image.Image]
@@ -162,12 +162,18 @@ class ProbeRow(Noun):
     trick: str = Field(description="Name of the alteration.")
     kind: Kind = Field(description="A trick must not raise the score, a control must lower it.")
     strength: float = Field(description="Its number; `words` say what it means.")
-    words: str = Field(description="What was done.")
+    words: str = Field(title="Alteration", description="What was done.")
     items: int = Field(description="Items with a score before and after.")
-    missing: int = Field(description="Items without one of the two.")
-    change: Estimate = Field(description="Mean change of the score, in spreads of a prompt.")
-    risen: Estimate = Field(description="Share of items whose score rose.")
-    overturned: Estimate | None = Field(description="Share of pairs won by the altered loser; null without pairs.")
+    missing: int = Field(title="Without a score", description="Items without one of the two.")
+    change: Annotated[Estimate, Format("estimate", 2)] = Field(
+        title="Mean change", description="Mean change of the score, in standard deviations of the scores of one prompt."
+    )
+    risen: Annotated[Estimate, Format("estimate", 2)] = Field(
+        title="Share risen", description="Share of items whose score rose."
+    )
+    overturned: Annotated[Estimate | None, Format("estimate", 2)] = Field(
+        title="Pairs overturned", description="Share of pairs won by the altered loser; null without pairs."
+    )
 
 
 class TrickVerdict(Noun):

@@ -19,8 +19,9 @@ from salon.bench.posters.comparison import (
     ComparisonValue,
     is_apart,
 )
-from salon.bench.posters.judge_protocol import protocol_warnings
-from salon.bench.posters.paper_tables import PaperCell, PosterPaperTable
+from salon.bench.posters.judge_protocol import JudgingRecord, protocol_warnings
+from salon.bench.posters.paper_tables import PaperCell, PaperRow, PosterPaperTable
+from salon.bench.posters.results import MetricResult, PosterReport, TaskResult
 from salon.bench.posters.score_report import curve_chart, small_pictures
 from salon.bench.posters.tasks import task_named
 from salon.report import (
@@ -39,6 +40,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     count_noun,
     element,
     film_grid,
@@ -165,12 +167,7 @@ def _judge_sections(report: ComparisonReport) -> list[Section]:
     """Who judged each contestant, and by which prompts; nothing if nobody was judged."""
     if not any(record.tasks for record in report.judged):
         return []
-    columns = [
-        Column("contestant", "Contestant"),
-        Column("protocol", "Judged by"),
-        Column("judges", "Judges"),
-        Column("tasks", "Judged tasks", "count"),
-    ]
+    columns = columns_of(JudgingRecord, "contestant", "protocol", "judges", "tasks")
     rows = [
         {"contestant": brief(record.contestant), "protocol": Cell(record.title, record.prompts or ""),
          "judges": ", ".join(brief(name) for name in record.judges) or "not recorded", "tasks": len(record.tasks)}
@@ -183,17 +180,17 @@ def _judge_sections(report: ComparisonReport) -> list[Section]:
 
 def _task_section(report: ComparisonReport) -> Section:
     columns = [
-        Column("task", "Task"),
-        Column("metric", "Metric"),
+        *columns_of(TaskResult, "task"),
+        *columns_of(MetricResult, "title"),
         *_columns(report),
-        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
+        *columns_of(MetricResult, "chance"),
     ]
     rows = []
     before = ""
     for row in report.rows:
         title = row.metric + (" ↓" if row.better == "low" else "")
         rows.append(
-            {"task": "" if row.title == before else row.title, "metric": title if row.grouped else f"({title})",
+            {"task": "" if row.title == before else row.title, "title": title if row.grouped else f"({title})",
              **_cells(row), "chance": row.chance}
         )  # fmt: skip
         before = row.title
@@ -223,24 +220,18 @@ def _curve_sections(report: ComparisonReport) -> list[Section]:
 
 def _lacking_sections(report: ComparisonReport) -> list[Section]:
     """What is worth nothing because it is not there, by contestant."""
-    columns = [
-        Column("contestant", "Contestant"),
-        Column("items", "Items", "count"),
-        Column("missing", "Missing", "count"),
-        Column("unread", "Unread", "count"),
-        Column("boxes", "Bad boxes", "count"),
-        Column("owed", "Verdicts owed", "count"),
-    ]
+    counts = ("items", "missing", "bad_boxes", "owed")
     rows = [
         {
-            "contestant": brief(contestant_report.contestant),
-            "items": sum(task.items for task in contestant_report.tasks),
-            "missing": sum(task.missing for task in contestant_report.tasks),
-            "unread": sum(sum(task.unread.values()) for task in contestant_report.tasks),
-            "boxes": sum(task.bad_boxes for task in contestant_report.tasks),
-            "owed": sum(task.owed for task in contestant_report.tasks),
+            "contestant": brief(scored.contestant),
+            "unread": sum(sum(task.unread.values()) for task in scored.tasks),
+            **{name: sum(getattr(task, name) for task in scored.tasks) for name in counts},
         }
-        for contestant_report in report.reports
+        for scored in report.reports
+    ]
+    columns = [
+        *columns_of(PosterReport, "contestant"),
+        *columns_of(TaskResult, "items", "missing", "unread", "bad_boxes", "owed"),
     ]
     table = Table(columns, rows, caption="What is missing or could not be read")
     return [Section("Worth nothing", [table], "Everything here stays in the denominator.")]
@@ -268,22 +259,19 @@ def table_sections(report: ComparisonReport) -> list[Section]:
 
 
 def _table(table: PosterPaperTable) -> Table:
-    columns = [Column("contestant", "Contestant")]
-    columns += [Column("judged", "Judged by")] if any(row.judged for row in table.rows) else []
+    columns = columns_of(PaperRow, "contestant", *(("judged",) if any(row.judged for row in table.rows) else ()))
     columns += [
         Column(f"c{at}", column.title + (" ↓" if column.better == "low" else ""), "number", 3)
         for at, column in enumerate(table.columns)
     ]
-    rows = []
-    for row in table.rows:
-        name = Cell(brief(row.contestant), under="published" if row.published else "")
-        rows.append(
-            {
-                "contestant": name,
-                "judged": row.judged or "",
-                **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
-            }
-        )
+    rows = [
+        {
+            "contestant": Cell(brief(row.contestant), under="published" if row.published else ""),
+            "judged": row.judged or "",
+            **{f"c{at}": _cell(cell) for at, cell in enumerate(row.cells)},
+        }
+        for row in table.rows
+    ]
     return Table(columns, rows, caption=f"Table {table.number}: {table.title}", sortable=False)
 
 

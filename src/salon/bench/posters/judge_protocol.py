@@ -17,14 +17,14 @@ import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import Annotated, Literal
 
 from pydantic import Field
 
 from salon.bench.posters.contestants import NAMES
 from salon.bench.posters.files import JudgeCard, PosterFile
 from salon.errors import BadFile
-from salon.study import Noun
+from salon.study import Format, Noun
 
 OWN = "salon"
 """The protocol in Salon's own words."""
@@ -157,10 +157,12 @@ class JudgingRecord(Noun):
     """How a contestant's judged tasks were judged."""
 
     contestant: str = Field(description="Its name.")
-    protocol: Protocol = Field(description="By whose prompts; mixed where verdicts are by both.")
+    protocol: Protocol = Field(title="Judged by", description="By whose prompts; mixed where verdicts are by both.")
     prompts: str | None = Field(None, description="SHA-256 of the released prompts' hashes; null for other protocols.")
     judges: tuple[str, ...] = Field((), description="Who gave verdicts.")
-    tasks: tuple[str, ...] = Field((), description="Judged tasks that hold verdicts.")
+    tasks: Annotated[tuple[str, ...], Format("count")] = Field(
+        (), title="Judged tasks", description="Judged tasks that hold verdicts."
+    )
 
     @property
     def title(self) -> str:

@@ -57,7 +57,9 @@ class PaperRow(Noun):
 
     contestant: str = Field(description="Its name.")
     published: bool = Field(description="Whether the row is the paper's.")
-    judged: str | None = Field(None, description="By which prompts it was judged; null in a table without verdicts.")
+    judged: str | None = Field(
+        None, title="Judged by", description="By which prompts it was judged; null in a table without verdicts."
+    )
     cells: tuple[PaperCell, ...] = Field(description="In the order of the columns.")
 
 

@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Final, Literal
+from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
 from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import JudgeCard
 from salon.stats import Estimate
-from salon.study import Noun, Signature
+from salon.study import Format, Noun, Signature
 
 FORMAT: Final = "salon.posters/1"
+MaybeShare = Annotated[Estimate | None, Format("estimate", 3)]
 
 
 class PosterScoreSettings(Noun):
@@ -35,20 +36,24 @@ class MetricResult(Noun):
     """One number of a task."""
 
     id: str = Field(description="Name of the metric within its task.")
-    title: str = Field(description="What tables call it.")
+    title: str = Field(title="Metric", description="Name of the metric in tables.")
     better: Literal["high", "low"] = Field(description="Which way is better.")
     k: int | None = Field(description="Options of a k-option score; null for other metrics.")
     grouped: bool = Field(description="Whether it enters the mean of its group.")
-    figure: Estimate | None = Field(description="The value with its interval; null where the items cannot give one.")
+    figure: MaybeShare = Field(
+        title="Value", description="The value with its interval; null where the items cannot give one."
+    )
     why: str | None = Field(default=None, description="Why there is no value.")
     chance: float | None = Field(description="What answers get that are given without looking; null where unknown.")
-    fixed: float | None = Field(default=None, description="What the best single answer for every item gets.")
+    fixed: float | None = Field(
+        default=None, title="Fixed answer", description="What the best single answer for every item gets."
+    )
     at_best: float | None = Field(default=None, description="The value if all that a judge owes turned out well.")
     oracle: float | None = Field(
         default=None, description="What the record of how posters were drawn gives: beside the value, never in it."
     )
     released: float | None = Field(default=None, description="What the released scoring gives, where it was asked for.")
-    released_n: int | None = Field(default=None, description="What the released scoring divides by.")
+    released_n: int | None = Field(default=None, title="of", description="What the released scoring divides by.")
     released_crash: str | None = Field(
         default=None, description="The exception that the released scoring ends with, where it gives no number."
     )
@@ -88,14 +93,18 @@ class WrongAnswer(Noun):
 class PointKind(Noun):
     """Key points of one kind, over the posters of a task."""
 
-    kind: str = Field(description="Kind of the rule that measures it; eyes where only looking can tell.")
+    kind: str = Field(
+        title="Points about", description="Kind of the rule that measures it; eyes where only looking can tell."
+    )
     points: int = Field(description="Points of this kind: the denominator.")
-    met: Estimate | None = Field(
+    met: MaybeShare = Field(
         description="Share that is met, posters drawn again for the interval; null where no verdict was given."
     )
-    owed: int = Field(description="Verdicts a judge owes; they count as no.")
+    owed: int = Field(title="Verdicts owed", description="Verdicts a judge owes; they count as no.")
     oracle: float | None = Field(description="Share that is met by the record, of the points it can answer.")
-    agree: int = Field(description="Points on which judge and record say the same.")
+    agree: Annotated[int, Format("text")] = Field(
+        title="Oracle agrees", description="Points on which judge and record say the same."
+    )
     both: int = Field(description="Points on which both say something.")
 
 
@@ -133,9 +142,13 @@ class TaskResult(Noun):
     side: Literal["understanding", "generation"] = Field(description="Whether it asks about a poster or for one.")
     items: int = Field(description="Items of the file: the denominator of every number.")
     missing: int = Field(description="Items without an answer (or a poster): worth nothing.")
-    unread: dict[str, int] = Field(description="Answers that could not be read, by reason: worth nothing.")
+    unread: Annotated[dict[str, int], Format("count")] = Field(
+        description="Answers that could not be read, by reason: worth nothing."
+    )
     bad_boxes: int = Field(0, description="Boxes inverted, outside the picture or not numbers: their place is empty.")
-    owed: int = Field(0, description="Verdicts a judge owes; they count as no, `at_best` as yes.")
+    owed: int = Field(
+        0, title="Verdicts owed", description="Verdicts a judge owes; they count as no, `at_best` as yes."
+    )
     no_picture: int | None = Field(None, description="Pictures not found; null where no folder was given.")
     metrics: tuple[MetricResult, ...] = Field(description="Its numbers.")
     failures: tuple[WrongAnswer, ...] = Field(default=(), description="Some answers that were wrong.")
@@ -147,10 +160,14 @@ class PosterGroup(Noun):
     """The mean of a group's metrics."""
 
     group: str = Field(description="Name of the group.")
-    figure: Estimate | None = Field(description="The mean with its interval; null where no metric has a value.")
+    figure: MaybeShare = Field(
+        title="Mean", description="The mean with its interval; null where no metric has a value."
+    )
     metrics: int = Field(description="Metrics averaged.")
     at_best: float | None = Field(None, description="The mean if all that a judge owes turned out well.")
-    absent: tuple[str, ...] = Field(description="Metrics of the group that no file was given for.")
+    absent: Annotated[tuple[str, ...], Format("count")] = Field(
+        title="Without", description="Metrics of the group that no file was given for."
+    )
     released: float | None = Field(default=None, description="What the released scoring gives.")
 
 

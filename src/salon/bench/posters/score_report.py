@@ -11,10 +11,13 @@ from markupsafe import Markup
 from salon.bench.posters.files import find_picture
 from salon.bench.posters.results import (
     DifficultyCurve,
+    MetricResult,
     PointCase,
+    PointKind,
     PosterCase,
     PosterGroup,
     PosterReport,
+    TaskResult,
     WrongAnswer,
 )
 from salon.bench.posters.tasks import metric_title
@@ -35,6 +38,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     count_noun,
     element,
     estimate_value,
@@ -53,7 +57,6 @@ _WHY_RELEASED = (
     "options found anywhere in a text, refusals and unread answers left out, boxes by the best of four readings, four "
     "options scored as nine, style taken from layout comparison. It is for comparison with published tables only."
 )
-_ORACLE = "By the record of how the posters were drawn: beside the value, never in it."
 _LOW = 220
 """Height of a difficulty curve."""
 
@@ -89,11 +92,16 @@ def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
             Markup("Intervals in brackets are at the {} level.").format(level_words(here.settings)),
             f"Boxes are read as {report.settings.boxes}.",
             *([Markup("Judged by {}.").format(judges)] if report.judges else []),
-            *(f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent),
+            *absent_notes(report),
             *report.policies,
         ],
         signature=one_way(str(report.signature)),
     )
+
+
+def score_tables(report: PosterReport) -> tuple[Table, Table, Table, Table]:
+    """Tasks, groups, key points by kind, and what is missing, as on the page."""
+    return _task_table(report), _group_table(report), _point_table(report), _lacking_table(report)
 
 
 def _cards(report: PosterReport) -> list[Card]:
@@ -136,40 +144,36 @@ def _group_section(report: PosterReport) -> Section:
             rows, 0.0, title="Means of groups", x_label="mean of the group’s metrics", null_label="chance", sort=False
         )
         blocks.append(Chart(drawing, "0 is an answer given without looking, for scores with options; 1 is perfect."))
-    columns = [Column("group", "Group"), Column("mean", "Mean", "estimate", 3), Column("metrics", "Metrics", "count")]
-    columns += [Column("released", "Released", "number")] if report.compat else []
-    lacks = any(group.absent for group in report.groups)
-    columns += (
-        [Column("absent", "Without", "count", hint="Metrics of the group that no file was given for.")] if lacks else []
-    )
-    table = [
-        {"group": group.group, "mean": group.figure, "metrics": group.metrics, "released": group.released,
-         "absent": Cell(len(group.absent), ", ".join(group.absent))}
-        for group in report.groups
-    ]  # fmt: skip
-    blocks.append(Table(columns, table, caption="Groups"))
+    blocks.append(_group_table(report))
     return Section("Groups", blocks, "Plain means of their tasks’ metrics, as in the published table.")
 
 
+def _group_table(report: PosterReport) -> Table:
+    """Groups with their means."""
+    optional = {"released": report.compat is not None, "absent": any(group.absent for group in report.groups)}
+    shown = (name for name, is_shown in optional.items() if is_shown)
+    rows = [{**vars(group), "absent": Cell(len(group.absent), ", ".join(group.absent))} for group in report.groups]
+    return Table(columns_of(PosterGroup, "group", "figure", "metrics", *shown), rows, caption="Groups")
+
+
+def absent_notes(report: PosterReport) -> list[str]:
+    """What groups are without, a sentence for each."""
+    return [f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent]
+
+
 def _task_section(report: PosterReport) -> Section:
+    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    return Section("Tasks", [_task_table(report)], intro)
+
+
+def _task_table(report: PosterReport) -> Table:
+    """Every metric of every task."""
+    has_oracle = any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
+    optional = [*(["oracle"] if has_oracle else []), *(["released", "released_n"] if report.compat else [])]
     columns = [
-        Column("task", "Task"),
-        Column("metric", "Metric"),
-        Column("value", "Value", "estimate", 3),
-        Column("chance", "Chance", "number", hint="What an answer gets that is given without looking."),
-        Column("fixed", "Fixed answer", "number", hint="What the best single answer for every item gets."),
-        *(
-            [Column("oracle", "Oracle", "number", hint=_ORACLE)]
-            if any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
-            else []
-        ),
-        *([Column("released", "Released", "number", hint="By the published code.")] if report.compat else []),
-        *(
-            [Column("of", "of", "count", hint="Items (or boxes) the published code divides by.")]
-            if report.compat
-            else []
-        ),
-        Column("items", "Items", "count"),
+        *columns_of(TaskResult, "task"),
+        *columns_of(MetricResult, "title", "figure", "chance", "fixed", *optional),
+        *columns_of(TaskResult, "items"),
         *([Column("flag", "State", "badge")] if any(task.owed for task in report.tasks) else []),
     ]
     rows = []
@@ -180,25 +184,19 @@ def _task_section(report: PosterReport) -> Section:
                 Badge("provisional", "open", "A judge still owes verdicts.") if metric.at_best is not None else None
             )
             under = "" if metric.at_best is None else Markup("at best {}").format(fixed(metric.at_best, 3))
+            crash = f"ends with {metric.released_crash}" if metric.released_crash else ""
             rows.append(
                 {
+                    **vars(metric),
                     "task": task.title if i == 0 else "",
-                    "metric": title if metric.grouped else f"({title})",
-                    "value": Cell(metric.figure, metric.why or "", under),
-                    "chance": metric.chance,
-                    "fixed": metric.fixed,
-                    "oracle": metric.oracle,
-                    "released": Cell(
-                        metric.released, under=f"ends with {metric.released_crash}" if metric.released_crash else ""
-                    ),
-                    "of": metric.released_n,
+                    "title": title if metric.grouped else f"({title})",
+                    "figure": Cell(metric.figure, metric.why or "", under),
+                    "released": Cell(metric.released, under=crash),
                     "items": task.items if metric.figure is None else metric.figure.n,
                     "flag": provisional,
                 }
             )
-    table = Table(columns, rows, caption="Every metric of every task", sortable=False)
-    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
-    return Section("Tasks", [table], intro)
+    return Table(columns, rows, caption="Every metric of every task", sortable=False)
 
 
 def _curve_sections(report: PosterReport) -> list[Section]:
@@ -236,38 +234,24 @@ def curve_chart(curves: Sequence[tuple[str, DifficultyCurve]], width: int, heigh
 
 
 def _lacking_sections(report: PosterReport) -> list[Section]:
-    """What is worth nothing because it is not there, by task."""
+    table = _lacking_table(report)
+    return [Section("Worth nothing", [table], "Everything here stays in the denominator.")] if table.rows else []
+
+
+def _lacking_table(report: PosterReport) -> Table:
+    """What is worth nothing because it is not there, by task; no rows where all is there."""
     rows = []
     for task in report.tasks:
-        parts: Sequence[Markup] = [
-            Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()
-        ]
-        reasons = Markup(", ").join(parts) or Markup("–")
-        rows.append(
-            {
-                "task": task.title,
-                "missing": task.missing,
-                "unread": sum(task.unread.values()),
-                "why": reasons,
-                "boxes": task.bad_boxes,
-                "owed": task.owed,
-                "pictures": task.no_picture,
-            }
-        )
-    rows = [row for row in rows if any(row[name] for name in ("missing", "unread", "boxes", "owed", "pictures"))]
-    if not rows:
-        return []
+        if task.missing or task.unread or task.bad_boxes or task.owed or task.no_picture:
+            reasons = [Markup("{} {}").format(reason, fixed(count, 0)) for reason, count in task.unread.items()]
+            row = {"task": task.title, "unread": sum(task.unread.values()), "why": Markup(", ").join(reasons) or "–"}
+            rows.append(vars(task) | row)
     columns = [
-        Column("task", "Task"),
-        Column("missing", "Missing", "count", hint="Items without an answer."),
-        Column("unread", "Unread", "count", hint="Answers that say nothing that could be counted."),
+        *columns_of(TaskResult, "task", "missing", "unread"),
         Column("why", "Why"),
-        Column("boxes", "Bad boxes", "count", hint="Inverted, outside the picture, or not numbers."),
-        Column("owed", "Verdicts owed", "count", hint="By a judge; they count as no."),
-        Column("pictures", "No picture", "count"),
+        *columns_of(TaskResult, "bad_boxes", "owed", "no_picture"),
     ]
-    return [Section("Worth nothing", [Table(columns, rows, caption="What is missing or could not be read")],
-                    "Everything here stays in the denominator.")]  # fmt: skip
+    return Table(columns, rows, caption="What is missing or could not be read")
 
 
 # -- wrong answers, with their pictures --------------------------------------------------------------------------------
@@ -341,39 +325,28 @@ _SPOKEN_STATES = {True: "met", False: "not met", None: "verdict owed"}
 
 def point_sections(report: PosterReport) -> list[Section]:
     """Key points by kind."""
-    rows = []
-    for task in report.tasks:
-        for at in range(len(task.points)):
-            kind = task.points[at]
-            rows.append(
-                {
-                    "task": task.title if at == 0 else "",
-                    "kind": KINDS.get(kind.kind, kind.kind),
-                    "met": Cell(kind.met, "not judged" if kind.met is None else ""),
-                    "points": kind.points,
-                    "owed": kind.owed,
-                    "oracle": kind.oracle,
-                    "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
-                }
-            )
-    if not rows:
-        return []
-    columns = [
-        Column("task", "Task"),
-        Column("kind", "Points about"),
-        Column("met", "Met", "estimate", 3),
-        Column("points", "Points", "count"),
-        Column("owed", "Verdicts owed", "count", hint="They count as not met."),
-    ]
-    if any(kind.oracle is not None for task in report.tasks for kind in task.points):
-        columns += [
-            Column("oracle", "Oracle", "number", hint="Met by the record of the drawing, of the points it can answer."),
-            Column("agree", "Oracle agrees", hint="Of the points on which both judge and record say something."),
-        ]
+    table = _point_table(report)
     intro = "Shares of points; intervals draw posters again. A poster that is not there meets none."
-    return [
-        Section("Points", [Table(columns, rows, caption="Key points by what they are about", sortable=False)], intro)
+    return [Section("Points", [table], intro)] if table.rows else []
+
+
+def _point_table(report: PosterReport) -> Table:
+    """Key points of every task by kind; no rows where no task has points."""
+    rows = [
+        {
+            **vars(kind),
+            "task": task.title if at == 0 else "",
+            "kind": KINDS.get(kind.kind, kind.kind),
+            "met": Cell(kind.met, "not judged" if kind.met is None else ""),
+            "agree": Markup("{} of {}").format(fixed(kind.agree, 0), fixed(kind.both, 0)) if kind.both else "–",
+        }
+        for task in report.tasks
+        for at, kind in enumerate(task.points)
     ]
+    has_oracle = any(kind.oracle is not None for task in report.tasks for kind in task.points)
+    optional = ("oracle", "agree") if has_oracle else ()
+    columns = [*columns_of(TaskResult, "task"), *columns_of(PointKind, "kind", "met", "points", "owed", *optional)]
+    return Table(columns, rows, caption="Key points by what they are about", sortable=False)
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from markupsafe import Markup
 
-from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot
+from salon.bench.arena import ArenaBoard, ArenaPlace, ArenaSnapshot, CovariateEffect, RoutingJob
 from salon.bench.site.frame import Listing, ListRow, PageLink, SitePage
 from salon.bench.site.site_data import SiteData, page_names
 from salon.report import (
@@ -29,6 +29,7 @@ from salon.report import (
     anchors,
     brief,
     charts,
+    columns_of,
     element,
     join_names,
     numbers,
@@ -42,13 +43,6 @@ ALL_ROWS, LEAST_ROWS = 240, 8
 MOST_NAMES = 4
 EVERY = "all"
 """What stands for all categories together."""
-JOBS = [
-    Column("job", "Wanted"),
-    Column("category", "Category"),
-    Column("best", "Tier 1, best first"),
-    Column("margin", "Lead, logits", "estimate", 2),
-    Column("alone", "Alone", "badge"),
-]
 
 
 @dataclass(frozen=True)
@@ -117,7 +111,8 @@ class ArenaPages:
             yield Section(board.name, [*self._board(board)], coverage(board))
         rows = [*self._jobs()]
         if rows:
-            jobs = Listing(JOBS, rows, "jobs", "criterion, category, generator", "all categories")
+            columns = [*columns_of(RoutingJob, "name", "category", "best", "margin"), Column("alone", "Alone", "badge")]
+            jobs = Listing(columns, rows, "jobs", "criterion, category, generator", "all categories")
             yield Section("Which generator for which job", [jobs], "Tier 1 cannot be told apart.")
 
     def _jobs(self) -> Iterator[ListRow]:
@@ -352,20 +347,10 @@ def adjusted_blocks(board: ArenaBoard) -> Iterator[Block]:
     """Covariates, and the board without them."""
     adjusted = board.adjusted
     assert adjusted is not None
-    rows = [
-        {"covariate": effect.covariate, "beta": effect.beta, "unit": effect.unit, "p": effect.p}
-        for effect in adjusted.effects
-    ]
-    if rows:
-        columns = [
-            Column("covariate", "Covariate"),
-            Column("beta", "Logits", "estimate"),
-            Column("unit", "For"),
-            Column("p", "p", "p"),
-        ]
+    if adjusted.effects:
         yield Table(
-            columns,
-            rows,
+            columns_of(CovariateEffect, "covariate", "beta", "unit", "p"),
+            adjusted.effects,
             caption=f"What else moves answers, {board.label}. {sentence(adjusted.method)}",
             sortable=False,
         )

@@ -17,6 +17,7 @@ from salon.report import (
     Card,
     Column,
     Section,
+    Table,
     anchors,
     asset,
     cell_html,
@@ -130,6 +131,12 @@ def _text(name: str) -> str:
 
 
 # -- long lists to sort and search; order and search stand in the address ----------------------------------------------
+
+
+def facts_table(facts: Sequence[tuple[str, object]], label: str) -> Table:
+    """What is known of something, a line for each; what is empty is left out."""
+    rows = [{"what": what, "is": value} for what, value in facts if value]
+    return Table([Column("what", "What"), Column("is", "Is")], rows, sortable=False, label=label)
 
 
 @dataclass(frozen=True)

@@ -9,8 +9,8 @@ from functools import cached_property
 import numpy as np
 from markupsafe import Markup
 
-from salon.bench.entry import AxisResult, EntryResult, GroupResult, PictureResult
-from salon.bench.site.frame import PageLink, SitePage, capital, code_line, opening_words
+from salon.bench.entry import AxisResult, Coverage, EntryResult, GroupResult, PictureResult
+from salon.bench.site.frame import PageLink, SitePage, capital, code_line, facts_table, opening_words
 from salon.bench.site.index_page import rank_range, tied_words
 from salon.bench.site.prompt_pages import PictureShot, ShotMaker, Shots, shot_maker
 from salon.bench.site.site_data import Pictures, SiteData, SiteEntry, web_link
@@ -26,6 +26,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     element,
     join_names,
     numbers,
@@ -115,12 +116,11 @@ class GeneratorPages:
             rows.append(self._axis_row(site_entry, "Oracle (not on the board)", "oracle", result.oracle))
         columns = [
             Column("axis", "Axis"),
-            Column("figure", "Value", "estimate", 1),
+            *columns_of(AxisResult, "figure"),
             Column("rank", "Ranks"),
             Column("pictures", "Pictures"),
             Column("answers", "Answers"),
-            Column("unread", "Unread", "count"),
-            Column("open", "Open", "count"),
+            *columns_of(Coverage, "unread", "open"),
         ]
         return Table(columns, rows, sortable=False, label="Axes")
 
@@ -129,6 +129,7 @@ class GeneratorPages:
         cover = axis_result.coverage
         best = "" if axis_result.complete else f"at best {numbers.fixed(axis_result.at_best, 1)}"
         return {
+            **vars(cover),
             "axis": title,
             "figure": Cell(
                 axis_result.figure,
@@ -138,8 +139,6 @@ class GeneratorPages:
             "rank": Cell(rank_range(standing) or numbers.MISSING, under=tied_words(standing, self.site.labels, 2)),
             "pictures": f"{numbers.count(cover.made)} of {numbers.count(cover.wanted)}",
             "answers": f"{numbers.count(cover.given)} of {numbers.count(cover.asked)}",
-            "unread": cover.unread,
-            "open": cover.open,
         }
 
     def _criteria(self, site_entry: SiteEntry) -> Iterator[Section]:
@@ -216,8 +215,7 @@ class GeneratorPages:
         if site_entry.result and not entry.retracted:
             place = f"../data/results/{self.site.entry_pages[site_entry.name]}.json"
             facts.append(("Download", Markup(element("a", "every answer and score as JSON", href=place))))
-        rows = [{"what": what, "is": value} for what, value in facts if value]
-        return Table([Column("what", "What"), Column("is", "Is")], rows, sortable=False, label="Where it comes from")
+        return facts_table(facts, "Where it comes from")
 
     @cached_property
     def _texts(self) -> dict[str, str]:
@@ -273,30 +271,27 @@ def strength_sections(site: SiteData, site_entry: SiteEntry) -> Iterator[Section
         blocks.append(Chart(drawing, heading="By group of tags"))
     columns = [
         Column("name", "Tag"),
-        Column("prompts", "Prompts", "count"),
-        Column("capability", "Capability", "estimate", 0),
+        *columns_of(GroupResult, "prompts", "capability"),
         Column("middle", "Middle", "number", 0, "Median of the published entries."),
     ]
     if site.headline:
         columns += [
-            Column("eps", "EPS", "estimate", 0),
+            *columns_of(GroupResult, "eps"),
             Column("eps_middle", "Middle", "number", 0, "Median of the published entries."),
-            Column("reward", "Mean logit", "estimate", 2),
+            *columns_of(GroupResult, "reward"),
         ]
-    tag_rows = []
-    for row in tags:
-        column = site.headline or ""
-        tag_rows.append(
-            {
-                "name": row.name,
-                "prompts": row.group.prompts,
-                "capability": row.group.capability,
-                "middle": row.capability,
-                "eps": row.group.eps.get(column),
-                "eps_middle": row.eps,
-                "reward": row.group.reward.get(column),
-            }
-        )
+    headline = site.headline or ""
+    tag_rows = [
+        {
+            **vars(row.group),
+            "name": row.name,
+            "middle": row.capability,
+            "eps": row.group.eps.get(headline),
+            "eps_middle": row.eps,
+            "reward": row.group.reward.get(headline),
+        }
+        for row in tags
+    ]
     table = Table(columns, tag_rows, label="Tags")
     blocks.append(Details(f"All {len(tags)} tags", [table], open=len(tags) <= 12))
     yield Section("Strengths and weaknesses", blocks, "Capability by kind of task, beside the middle of the board.")

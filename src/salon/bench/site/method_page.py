@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from salon.bench.site.frame import SitePage, clause, code_line, mark_code
+from salon.bench.site.frame import SitePage, clause, code_line, facts_table, mark_code
 from salon.bench.site.site_data import SiteData
 from salon.bench.suite import CAPABILITY, EPS
 from salon.report import Block, Cell, Column, Details, Note, Section, Table, brief, join_names, numbers, sentence
@@ -109,12 +109,7 @@ def _suite(site: SiteData) -> Iterator[Block | str]:
         ("Private prompts", str(sum(prompt.private for prompt in suite.prompts))),
         ("Hash of everything", code_line(suite.hash)),
     ]
-    yield Table(
-        [Column("what", "What"), Column("is", "Is")],
-        [{"what": w, "is": i} for w, i in facts if i],
-        sortable=False,
-        label="Suite",
-    )
+    yield facts_table(facts, "Suite")
     rows = [{"file": name, "hash": code_line(digest)} for name, digest in suite.hashes.items()]
     yield Table(
         [Column("file", "File"), Column("hash", "SHA-256 of what it says")], rows, sortable=False, label="Files"

@@ -6,7 +6,14 @@ from collections.abc import Iterator
 
 from markupsafe import Markup
 
-from salon.bench.rater_results import PanelStudy, RaterOnStudy, RaterResult, RaterTables
+from salon.bench.rater_results import (
+    GeneratorAgreement,
+    PanelCriterion,
+    PanelStudy,
+    RaterOnStudy,
+    RaterResult,
+    RaterTables,
+)
 from salon.bench.site.frame import SitePage
 from salon.bench.site.site_data import SiteData
 from salon.report import (
@@ -19,6 +26,7 @@ from salon.report import (
     Section,
     Table,
     brief,
+    columns_of,
     element,
     located,
     one_way,
@@ -90,13 +98,15 @@ def _sections(tables: RaterTables) -> Iterator[Section]:
             result = rater.on(study.study)
             if result:
                 rows.append({"rater": _name(rater)} | {f"c{k}": result.criteria.get(id) for k, id in enumerate(ids)})
-        columns = [Column("rater", "Rater")]
+        columns = columns_of(RaterResult, "rater")
         columns += [
             Column(f"c{k}", brief(criterion.name, 30), "estimate", 3) for k, criterion in enumerate(study.criteria)
         ]
         criteria = Table(columns, rows, label=f"Accuracy by criterion, {study.study}")
         yield Section(study.study, [criteria], "Agreement with the panel, criterion by criterion.")
-    yield Section("Order of generators", [_orders(tables)], "Do raters and people put generators in the same order?")
+    yield Section(
+        "Order of generators", [rater_order_table(tables)], "Do raters and people put generators in the same order?"
+    )
 
 
 def _accuracy(tables: RaterTables) -> Table:
@@ -111,7 +121,7 @@ def _accuracy(tables: RaterTables) -> Table:
             result = rater.on(study.study)
             row[f"s{k}"] = Cell(result.accuracy, why=_count_words(study, result)) if result else None
         rows.append(row)
-    columns = [Column("rater", "Rater"), Column("kind", "Kind")]
+    columns = columns_of(RaterResult, "rater", "kind")
     columns += [Column(f"s{k}", brief(study.study, 30), "estimate", 3) for k, study in enumerate(tables.studies)]
     return Table(columns, rows, label="Preference accuracy")
 
@@ -120,11 +130,8 @@ def _records(tables: RaterTables) -> Iterator[Table]:
     """What stands behind accuracies over records; nothing where pairs are counted."""
     rows = [
         {
-            "study": study.study,
+            **vars(on),
             "rater": _name(rater),
-            "counted": on.pairs,
-            "equal": on.equal,
-            "records": on.panel_pairs,
             "repeats": study.repeats,
             "tied": study.criteria[0].tied,
         }
@@ -135,13 +142,12 @@ def _records(tables: RaterTables) -> Iterator[Table]:
     ]
     if rows:
         columns = [
-            Column("study", "Test set"),
-            Column("rater", "Rater"),
-            Column("records", "Records", "count"),
-            Column("counted", "Counted", "count", hint="Records in the denominator."),
-            Column("repeats", "Repeat a pair", "count", hint="Records that repeat a pair; each counts."),
-            Column("equal", "Equal numbers", "count", hint="Records with equal numbers: they count as wrong."),
-            Column("tied", "No winner", "count", hint="Pairs without a winner: left out."),
+            *columns_of(RaterOnStudy, "study", study="Test set"),
+            *columns_of(RaterResult, "rater"),
+            *columns_of(RaterOnStudy, "panel_pairs", "pairs"),
+            *columns_of(PanelStudy, "repeats"),
+            *columns_of(RaterOnStudy, "equal"),
+            *columns_of(PanelCriterion, "tied"),
         ]
         yield Table(columns, rows, label="Records behind the accuracies")
 
@@ -151,29 +157,22 @@ def _count_words(study: PanelStudy, result: RaterOnStudy) -> str:
     return words if result.equal is None else f"{words}, {result.equal} of equal numbers"
 
 
-def _orders(tables: RaterTables) -> Table:
+def rater_order_table(tables: RaterTables) -> Table:
     """HPSv3's Table 3."""
     rows = [
         {
             "rater": _name(rater),
             "study": result.study,
+            **vars(result.order),
             "spearman": Cell(result.order.spearman, why=result.order.reason or ""),
-            "kendall": result.order.kendall,
-            "nmse": result.order.nmse,
-            "generators": result.order.generators,
-            "pairs": result.order.pairs,
         }
         for rater in tables.raters
         for result in rater.studies
     ]
     columns = [
-        Column("rater", "Rater"),
-        Column("study", "Study"),
-        Column("spearman", "Spearman", "estimate", 2),
-        Column("kendall", "Kendall", "estimate", 2),
-        Column("nmse", "Normalised MSE", "estimate", 3),
-        Column("generators", "Generators", "count"),
-        Column("pairs", "Pairs", "count"),
+        *columns_of(RaterResult, "rater"),
+        *columns_of(RaterOnStudy, "study"),
+        *columns_of(GeneratorAgreement, "spearman", "kendall", "nmse", "generators", "pairs"),
     ]
     return Table(columns, rows, label="Order of generators")
 

@@ -31,7 +31,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-from salon.collect.simulate.panel import Planted
+from salon.collect.simulate.panel import PlantedTruth
 from salon.errors import DesignError
 from salon.generate import layout_beside
 from salon.render import DEFECTS, WEIGHTS, Layout
@@ -138,7 +138,7 @@ def designers_study(
 
 def designers_planted(
     folder: Place, settings: DesignerSettings | None = None, cohorts: Sequence[DesignerCohort] = ONE_COHORT
-) -> tuple[Planted, ...]:
+) -> tuple[PlantedTruth, ...]:
     """What was planted under each criterion: the mean Kendall tau of two designers' rankings, by a long simulation."""
     chosen = settings or DesignerSettings()
     posters = list(_prompts(open_study(folder), Path(folder)))
@@ -150,7 +150,9 @@ def designers_planted(
             prompts = [prompt for prompt in posters if criterion in cohort.criteria(prompt.prompt)]
             if criterion != FLAG and prompts:
                 tau = panel.tau(criterion, prompts)
-                truths.append(Planted(criterion, law="planted defects", parameter=chosen.noise, tau=tau, truth=truth))
+                truths.append(
+                    PlantedTruth(criterion, law="planted defects", parameter=chosen.noise, tau=tau, truth=truth)
+                )
     return tuple(truths)
 
 

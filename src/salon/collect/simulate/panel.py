@@ -24,7 +24,7 @@ A, B, TIE = 0, 1, 2
 
 
 @dataclass(frozen=True)
-class Planted:
+class PlantedTruth:
     """What was planted in the answers to one criterion."""
 
     criterion: str

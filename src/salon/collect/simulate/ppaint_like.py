@@ -33,7 +33,7 @@ from pydantic import Field, model_validator
 from scipy.special import expit, logit
 from scipy.stats import norm
 
-from salon.collect.simulate.panel import Planted, number_ids
+from salon.collect.simulate.panel import PlantedTruth, number_ids
 from salon.errors import BadValue
 from salon.stats import balanced_pairs
 from salon.study import LEFTS, OUTCOMES, Cohort, Design, Noun, Study, builtin_criterion, to_references
@@ -306,7 +306,7 @@ def ppaint_like_truth(seed: int | None = None, **changes: Any) -> PpaintTruth:
     )
 
 
-def ppaint_like_planted(seed: int | None = None, **changes: Any) -> tuple[Planted, ...]:
+def ppaint_like_planted(seed: int | None = None, **changes: Any) -> tuple[PlantedTruth, ...]:
     """The truth in a line for each criterion; tau is that of two raters' tastes, (2/pi) asin of their correlation."""
     s = _settings(seed, changes)
     tau = 2 / np.pi * np.arcsin(s.spread**2 / (s.spread**2 + s.taste**2))
@@ -315,7 +315,7 @@ def ppaint_like_planted(seed: int | None = None, **changes: Any) -> tuple[Plante
         truth += f"; categories from +{s.levels:g} down to -{s.levels:g}"
     mean = "; the mean of the other four"
     return tuple(
-        Planted(f"ppaint/{name}", "thurstone", s.taste, float(tau), truth + mean * (name == "overall"))
+        PlantedTruth(f"ppaint/{name}", "thurstone", s.taste, float(tau), truth + mean * (name == "overall"))
         for name in CRITERIA
     )
 

@@ -17,7 +17,7 @@ from pydantic import Field, model_validator
 from scipy.stats import norm
 
 from salon.collect.simulate.panel import (
-    Planted,
+    PlantedTruth,
     SimulatedPanel,
     SimulatedRatings,
     StudyIds,
@@ -37,7 +37,7 @@ from salon.stats import MAX_ITEMS, LawKind, RankingLaw, expected_tau, fit_tau, r
 from salon.study import Cohort, Criterion, Design, Noun, Scale, Study
 
 __all__ = [
-    "Planted",
+    "PlantedTruth",
     "SimulateSettings",
     "planted",
     "ppaint_like_planted",
@@ -186,7 +186,7 @@ def simulate_study(settings: SimulateSettings) -> Study:
     )
 
 
-def planted(settings: SimulateSettings) -> tuple[Planted, ...]:
+def planted(settings: SimulateSettings) -> tuple[PlantedTruth, ...]:
     """The truth behind each criterion of `simulate_study(settings)`."""
     law = _law(settings)
     parameter = None if settings.model == "uniform" else law.parameter
@@ -202,7 +202,7 @@ def planted(settings: SimulateSettings) -> tuple[Planted, ...]:
     disturbances = [text for there, text in sentences if there]
     truth = "; ".join([_truth(settings, law), *disturbances])
     ids = [f"simulated-{number + 1}" for number in range(settings.criteria)]
-    return tuple(Planted(id, settings.model, parameter, tau, truth) for id in ids)
+    return tuple(PlantedTruth(id, settings.model, parameter, tau, truth) for id in ids)
 
 
 def _law(s: SimulateSettings) -> RankingLaw:

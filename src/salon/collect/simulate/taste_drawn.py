@@ -23,7 +23,7 @@ from typing import Any, get_args
 import numpy as np
 
 from salon.collect.simulate.designers import FLAG, DesignerCohort, DesignerSettings, designers_planted, designers_study
-from salon.collect.simulate.panel import Planted
+from salon.collect.simulate.panel import PlantedTruth
 from salon.errors import BadFile, BadValue
 from salon.generate import GenerateSettings, builtin_briefs, generate_items, house_generator
 from salon.render import BY_MOOD, SIZES, Brief, Place, brief_prompt
@@ -39,7 +39,7 @@ BORROWED = 79
 def draw_taste_study(
     folder: Path, *, prompts: int | None = None, scale: float | None = None, seed: int | None = None,
     processes: int | None = None,
-) -> tuple[Study, tuple[Planted, ...]]:  # fmt: skip
+) -> tuple[Study, tuple[PlantedTruth, ...]]:  # fmt: skip
     """Draw the posters into `folder`, have them judged, and save the study there; also what was planted in it.
 
     `prompts` of each criterion, the `scale` of pictures and the `seed` are those of taste_drawn.toml unless given.

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 
 from salon.collect.simulate.panel import (
     PanelComparisons,
-    Planted,
+    PlantedTruth,
     SimulatedPanel,
     SimulatedRatings,
     StudyIds,
@@ -98,14 +98,14 @@ def taste_like_study(seed: int | None = None, controls: bool = False) -> Study:
     )
 
 
-def taste_like_truth(controls: bool = False) -> tuple[Planted, ...]:
+def taste_like_truth(controls: bool = False) -> tuple[PlantedTruth, ...]:
     """What is planted in each criterion of the study; flags have no tau and are left out."""
     plan = _plan()
     truths = []
     for law in plan["criterion"] + (plan["control"] if controls else []):
         pattern = next((c["pattern"] for c in plan["cohort"] if c["id"] == law.get("cohort")), ())
         tau = expected_tau(_law(law, pattern), 5, plan["items"])
-        truths.append(Planted(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
+        truths.append(PlantedTruth(law["id"], law["law"], law.get("noise"), tau, law["planted"]))
     return tuple(truths)
 
 

@@ -163,7 +163,7 @@ _LENGTHS = ((6, 9), (16, 21), (10, 13), (18, 23), (7, 10), (13, 17))
 
 
 @dataclass(frozen=True)
-class TextBlock:
+class RaggedBlock:
     """Lines set together, and how unequal they are."""
 
     set: SetText
@@ -231,7 +231,7 @@ def _colors(rng: np.random.Generator) -> tuple[str, str]:
     return ground, ink_on(ground, 7.0, pick(GROUNDS, rng))
 
 
-def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> TextBlock:
+def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> RaggedBlock:
     """Four to seven lines of unequal length that fit the sheet at this size."""
     while True:
         lengths = [pick(_LENGTHS, rng) for _ in range(int(rng.integers(4, 8)))]
@@ -244,7 +244,7 @@ def _block(align: Align, size: float, ink: str, rng: np.random.Generator) -> Tex
         widths = [line.box.width for line in text.lines]
         ragged = 1 - min(widths) / max(widths)
         if ragged >= LEAST_RAGGED:
-            return TextBlock(text, round(ragged, 2))
+            return RaggedBlock(text, round(ragged, 2))
 
 
 def _decoration(text: Box, dy: float, ground: str, rng: np.random.Generator) -> tuple[Mark, ...]:
