@@ -1,7 +1,7 @@
 """Plain data out of a pickle, without running anything that the pickle names.
 
-flow_grpo, DiffusionNFT and verl-omni send pickles. `pickle.loads` runs whatever a pickle asks for, so it is never called
-here. `read_plain_pickle` walks over the opcodes and rebuilds None, booleans, numbers, texts, bytes, lists, tuples and
+flow_grpo, DiffusionNFT and verl-omni send pickles. `pickle.loads` runs whatever a pickle asks for, so it is not used.
+`read_plain_pickle` walks over the opcodes and rebuilds None, booleans, numbers, texts, bytes, lists, tuples and
 records. Of all names that a pickle may refer to it knows those by which numpy writes an array, a dtype or a scalar, and
 these stand for functions of this file: no name is ever imported. Every other name or opcode is refused.
 
