@@ -36,9 +36,11 @@ def named(module: str, name: str, argument: str) -> bytes:
 def gadgets(target: str) -> dict[str, bytes]:
     """Each would write `target`, or read or run something, in `pickle.loads`."""
     touch = f"touch {target}"
-    code = f"open({target!r}, 'w')"
+    code = f"open({target!r}, 'w').close()"
     array = np.zeros(2)
     state = array.__reduce__()
+    text = struct.pack("<I", len(touch)) + touch.encode()
+    objects = (1, (1,), np.dtype("O"), False, b"8bytes!!")
     return {
         "os.system": named("os", "system", touch),
         "posix.system": named("posix", "system", touch),
@@ -49,7 +51,7 @@ def gadgets(target: str) -> dict[str, bytes]:
         "builtins.getattr": pickle.dumps(Call(getattr, "x", "upper")),
         "builtins.open": named("builtins", "open", "/etc/passwd"),
         "global in text": f"cos\nsystem\n(S'{touch}'\ntR.".encode(),
-        "global in protocol 2": b"\x80\x02cposix\nsystem\nX" + struct.pack("<I", len(touch)) + touch.encode() + b"\x85R.",
+        "global in protocol 2": b"\x80\x02cposix\nsystem\nX" + text + b"\x85R.",
         "INST": f"(S'{touch}'\nios\nsystem\n.".encode(),
         "OBJ": f"(cos\nsystem\nS'{touch}'\no.".encode(),
         "NEWOBJ": pickle.dumps(Path(target)),
@@ -74,9 +76,9 @@ def gadgets(target: str) -> dict[str, bytes]:
         "name as data": b"\x80\x04\x8c\x05numpy\x8c\x07ndarray\x93.",
         "dtype with fields": pickle.dumps(np.zeros(2, [("a", "i4"), ("b", "O")])),
         "huge array": pickle.dumps(Call(state[0], *state[1], state=(1, (1 << 40,), np.dtype("f8"), False, b"x"))),
-        "object array of bytes": pickle.dumps(Call(state[0], *state[1], state=(1, (1,), np.dtype("O"), False, b"8bytes!!"))),
+        "object array of bytes": pickle.dumps(Call(state[0], *state[1], state=objects)),
         "set": pickle.dumps({1, 2}),
-        "hash of nested tuples": b"\x80\x04}" + b")" + b"\x94h\x00h\x00\x86" * 1 + b"Ns.",
+        "hash of nested tuples": b"\x80\x04})" + b"\x94h\x00h\x00\x86" + b"Ns.",
         "nothing": b"",
         "broken off": pickle.dumps({"a": "b"})[:-1],
         "no mark": b"\x80\x04t.",
@@ -123,7 +125,8 @@ def test_plain_data_comes_out(tmp_path: Path) -> None:
     record = {
         "images": [b"abc", b""], "prompts": texts, "scalars": [np.float32(1.5), np.int64(-3), np.str_("hey")],
         "objects": np.array([{"tag": "x", "n": [1, 2]}, None]), "matrix": np.asfortranarray(np.arange(6).reshape(2, 3)),
-        "big": 1 << 80, "pair": (1, 2.5), "flags": [True, False, None], "again": texts, "endian": np.array([1, 2], ">i4"),
+        "big": 1 << 80, "pair": (1, 2.5), "flags": [True, False, None], "again": texts,
+        "endian": np.array([1, 2], ">i4"),
     }  # fmt: skip
     expected = record | {
         "prompts": texts.tolist(), "again": texts.tolist(), "scalars": [1.5, -3, "hey"],

@@ -18,6 +18,8 @@ from scoring_server import POISON, Served, b64, png, serving
 
 from salon.errors import BadValue
 from salon.web.scoring.access import ScoringSettings, check_scoring_settings
+from salon.web.scoring.app import create_scoring_app
+from salon.web.scoring.trainers import rewards_of
 
 SPEAK = ("flow-grpo", "flow-factory", "unirl", "cosmos")
 
@@ -248,7 +250,7 @@ def test_a_trusted_network_needs_no_token_for_scores_alone(tmp_path: Path) -> No
         with serving(tmp_path / folder, ("gray",), **options) as opened, opened.client(token=None) as client:
             assert client.post("/", content=pickle.dumps({"images": [jpeg(40)]})).status_code == status
             empty = client.post("/compute", json={"prompt": ["a"], "image": [text64(png(40))]},
-                                headers={"Authorization": "Bearer "})  # fmt: skip
+                                headers={"Authorization": "Bearer"})  # fmt: skip
             assert empty.status_code == status
             other_site = client.post("/", content=b"", headers={"Origin": "https://evil.example"})
             assert other_site.status_code == (403 if status == 200 else 401)
@@ -263,9 +265,11 @@ def test_networks_of_everybody_are_refused(tmp_path: Path, network: str) -> None
         check_scoring_settings(ScoringSettings(folder=tmp_path, trusted_networks=(network,)))
 
 
-def test_criteria_of_different_scales_need_weights_or_a_reference(tmp_path: Path) -> None:
-    with pytest.raises(BadValue, match="reference"), serving(tmp_path, ("gray", "dark"), speak=("flow-grpo",)):
-        pass
+def test_criteria_of_different_scales_need_weights_or_a_reference(served: Served) -> None:
+    model, settings = served.service.active.model, ScoringSettings(folder=served.folder, speak=("flow-grpo",))
+    with pytest.raises(BadValue, match="reference"):
+        create_scoring_app(served.service, settings)
+    assert rewards_of(model, "dark=2", None).blend("salon").shares["dark"] == 1
 
 
 def test_single_criteria_need_neither(tmp_path: Path) -> None:
