@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
@@ -31,6 +32,7 @@ from salon.select import (
     read_reference,
 )
 from salon.web.scoring.access import (
+    PROTOCOLS,
     SCOPES,
     ScoringSettings,
     check_scoring_settings,
@@ -44,6 +46,10 @@ from salon.web.server import listen, serve_app
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
+
+TRAINING_LIMITS = {"most_upload": 1 << 30, "most_bytes_at_once": 4 << 30, "most_images": 4096, "body_seconds": 300.0,
+                   "queue": 16_384, "deadline": 600.0}  # fmt: skip
+"""Limits that fit the batches of a trainer: with --speak, where nobody set others."""
 
 
 @click.command("serve-scores")
@@ -70,6 +76,13 @@ LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_
     help="Folder of the service: hashes of its tokens.",
 )  # fmt: skip
 @click.option("--no-token", is_flag=True, help="Let everybody on this machine in; only on a loopback address.")
+@click.option(
+    "--speak", metavar="PROTOCOL,...", help=f"Also answer trainers in their own protocols: {', '.join(PROTOCOLS)}."
+)
+@click.option("--reward-weights", metavar="WEIGHTS",
+              help="With --speak: weights of criteria in a trainer's reward, such as mood=3,words=1.")  # fmt: skip
+@click.option("--trusted-network", "trusted_networks", multiple=True, metavar="CIDR",
+              help="DANGER: machines of this network need no token to ask for scores (repeatable).")  # fmt: skip
 @click.option("--root", "roots", multiple=True, type=click.Path(path_type=Path, file_okay=False),
               help="Pictures below this folder may be named by path (repeatable).")  # fmt: skip
 @click.option("--model-root", type=click.Path(path_type=Path, file_okay=False),
@@ -103,6 +116,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
       salon serve-scores --model taste-heads
       salon serve-scores -s contrast -s balance --no-token
       salon serve-scores --add-token shop --scope score
+      salon serve-scores -s hpsv3:weights/hpsv3 --speak flow-grpo,flow-factory
       salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
     """
     if flags["add_token"] or flags["revoke_token"] or flags["list_tokens"]:
@@ -110,6 +124,9 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
         return
     if not flags["scorers"] and not flags["models"]:
         raise click.UsageError("at least one --scorer or --model is needed; salon score --list names them")
+    flags["speak"] = tuple(filter(None, (name.strip() for name in (flags["speak"] or "").split(","))))
+    if flags["speak"]:
+        _fit_training(flags)
     web = check_scoring_settings(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
     order = LoadOrder(name=flags["name"], scorers=flags["scorers"], models=flags["models"])
     serving = settings_from(ServiceSettings, flags)
@@ -128,6 +145,14 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
         )  # fmt: skip
         _print_served(web, opened.version, [criterion.criterion for criterion in opened.criteria], as_json)
         serve_app(app, web, listening, graceful=math.ceil(serving.deadline))
+
+
+def _fit_training(flags: dict[str, Any]) -> None:
+    """Limits for batches of a trainer, in place of defaults that nobody changed."""
+    context = click.get_current_context()
+    for name, value in TRAINING_LIMITS.items():
+        if context.get_parameter_source(name) is ParameterSource.DEFAULT:
+            flags[name] = value
 
 
 def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
@@ -164,6 +189,8 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
     token = None
     if not web.no_token and not read_tokens(web.folder):
         token = new_token(web.folder, "first", SCOPES)
+    for network in web.trusted_networks:
+        say(f"WARNING: every machine of {network} may ask for scores WITHOUT A TOKEN (--trusted-network)", err=True)
     if as_json:
         print_json({"address": web.address, "version": version, "criteria": criteria, "token": token})
         return
@@ -172,6 +199,8 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
         say("the first token, shown once, good for everything:")
         say(f"  {token}")
     say(f"a page to try it: {web.address}/; what can be asked: {web.address}/v1/openapi.json", dim=True)
+    if web.speak:
+        say(f"trainers are answered in the protocols of {', '.join(web.speak)}: docs/guide/trainers.md")
     if web.no_token:
         say("no token is asked for: everybody on this machine may ask", dim=True)
 

@@ -90,7 +90,11 @@ from .refine_scores import (
     open_answering_vlm as open_answering_vlm,
     open_diagnosing_vlm as open_diagnosing_vlm,
 )
-from .reward_source import reward as reward
+from .reward_source import (
+    as_png as as_png,
+    reward as reward,
+    text_prompt as text_prompt,
+)
 from .route import (
     Explore as Explore,
     Routes as Routes,

@@ -41,6 +41,7 @@ when it overflows: such a picture has no score, and that is no error.
 from __future__ import annotations
 
 import hashlib
+import inspect
 import io
 import math
 import os
@@ -48,10 +49,11 @@ import struct
 import tempfile
 import threading
 import zlib
+from collections import OrderedDict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal, overload
 
 import numpy as np
 from numpy.typing import NDArray
@@ -118,6 +120,17 @@ class Reward:
     def __call__(self, pictures: Any, prompts: Sequence[Text] | None = None) -> list[float | None]:
         """One number for each picture, None where it could not be scored."""
         return self.judged(pictures, prompts).rewards
+
+    def each(self) -> dict[str, CriterionReward]:
+        """One reward for each criterion that counts, for trainers that normalise or weigh several themselves.
+
+            trainer = GRPOTrainer(model, reward_funcs=[trl_reward(one) for one in reward.each().values()], ...)
+
+        Each gives the criterion's clipped score in units of the reference, without its weight. They share a cache by
+        the content of picture and prompt: the first that is asked about a picture has all criteria scored.
+        """
+        cache = ScoreCache(self)
+        return {term.criterion: CriterionReward(cache, term.criterion) for term in self.blend.terms if term.share > 0}
 
     def judged(self, pictures: Any, prompts: Sequence[Text] | None = None) -> RewardBatch:
         """Rewards with what each criterion added, and why a picture has none."""
@@ -196,6 +209,133 @@ class Reward:
         return Signature(method="reward", settings=settings)
 
 
+# -- one criterion at a time -------------------------------------------------------------------------------------------
+
+_MOST_CACHED = 16_384
+"""Pictures whose scores are remembered, by `each`."""
+
+
+class ScoreCache:
+    """Scores of a reward's criteria by the content of picture and prompt; the last ones asked for are kept."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.reward = reward
+        self._known: OrderedDict[str, tuple[dict[str, float | None], str | None]] = OrderedDict()
+        self._lock = threading.Lock()
+
+    def scores(
+        self, pictures: list[Any], prompts: list[Prompt | None]
+    ) -> list[tuple[dict[str, float | None], str | None]]:
+        """The scorers' own numbers of each picture by criterion, and why it has no reward."""
+        keys = [
+            _hash(picture_digest(picture), prompt) for picture, prompt in zip(pictures, prompts, strict=True)
+        ]  # outside of the lock
+        with self._lock:  # whoever asks for another criterion of the same pictures waits, and finds them
+            places = {key: place for place, key in enumerate(keys) if key not in self._known}
+            new = list(places.values())
+            batch = self.reward.judged([pictures[n] for n in new], [prompts[n] for n in new])
+            for row, key in enumerate(places):
+                values = {id: scores[row] for id, scores in batch.scores.items()}
+                self._known[key] = values, batch.reasons[row]
+            results = [self._known[key] for key in keys]
+            while len(self._known) > _MOST_CACHED:
+                self._known.popitem(last=False)
+        return results
+
+
+class CriterionReward(Reward):
+    """One criterion of a reward, with the scores of all of them shared."""
+
+    def __init__(self, cache: ScoreCache, criterion: str) -> None:
+        parent = cache.reward
+        name = f"{parent.name}/{criterion}"
+        super().__init__({criterion: parent.scorers[criterion]}, alone=parent.alone, name=name)
+        term = next(term for term in parent.blend.terms if term.criterion == criterion)
+        self.blend = parent.blend.model_copy(update={"terms": (term.model_copy(update={"share": 1.0}),)})
+        self.clip, self._cache, self._criterion = parent.clip, cache, criterion
+        self.signature = self._signature()
+
+    def judged(self, pictures: Any, prompts: Sequence[Text] | None = None) -> RewardBatch:
+        """Rewards under the criterion, scored once for all criteria."""
+        picture_list = each_picture(pictures)
+        known = self._cache.scores(picture_list, _prompts(prompts, len(picture_list)))
+        scores = [values[self._criterion] for values, _ in known]
+        table = np.array([math.nan if score is None else score for score in scores], float).reshape(-1, 1)
+        (rewards,) = _by(self.scorers, self._parts(table)).values()
+        reasons = [
+            None if reward is not None else (why or "a scorer gave no number")
+            for reward, (_, why) in zip(rewards, known)
+        ]
+        return RewardBatch(rewards, {self._criterion: rewards}, {self._criterion: scores}, reasons)
+
+
+def picture_digest(picture: Any) -> str:
+    """SHA-256 of what a picture is made of; of a file its bytes."""
+    if isinstance(picture, Mapping):
+        data = picture.get("bytes")
+        return picture_digest(picture.get("path") if data is None else data)
+    if isinstance(picture, str | os.PathLike):
+        try:
+            return hashlib.sha256(Path(picture).read_bytes()).hexdigest()
+        except (OSError, ValueError):
+            return f"unreadable {os.fspath(picture)!r}"
+    if isinstance(picture, bytes | bytearray | memoryview):
+        return hashlib.sha256(picture).hexdigest()
+    if isinstance(picture, Image.Image):
+        return hashlib.sha256(as_png(picture)).hexdigest()
+    if _is_array(picture):
+        pixels = _plain(picture)
+        kind = f"{type(picture).__name__} {pixels.dtype} {pixels.shape} "
+        return hashlib.sha256(kind.encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
+    return f"{type(picture).__name__}"
+
+
+def _hash(digest: str, prompt: Prompt | None) -> str:
+    return f"{digest} {'' if prompt is None else prompt.model_dump_json()}"
+
+
+# -- with a gradient ---------------------------------------------------------------------------------------------------
+
+
+class DifferentiableReward:
+    """A reward whose numbers are a tensor with a gradient back to the pictures.
+
+        reward = salon.reward("pickscore:weights", grad=True)
+        loss = -reward(images, prompts).mean()          images (n, 3, height, width) from 0 to 1
+
+    The same weights, reference and clipping as `Reward`; where a criterion is clipped its gradient is 0. Every
+    criterion that counts needs a released scorer. Pictures are resized as tensors: docs/methods/scorers.md says how far
+    the numbers are from those of files. What cannot be scored raises BadValue.
+    """
+
+    def __init__(self, reward: Reward) -> None:
+        self.reward, self.name, self.signature = reward, reward.name, reward.signature
+        for term in reward.blend.terms:
+            scorer = reward.scorers[term.criterion]
+            if term.share > 0 and "differentiable" not in inspect.signature(scorer.score).parameters:
+                raise BadValue(
+                    "scorers with a gradient are needed", found=scorer.name, where=term.criterion,
+                    remedy="released scorers have one: clip, pickscore, hpsv2, laion, imagereward, mps, hpsv3",
+                )  # fmt: skip
+
+    def __call__(self, images: Any, prompts: Sequence[Text] = ()) -> Any:
+        """(n,) rewards."""
+        return sum(self.parts(images, prompts).values())
+
+    def parts(self, images: Any, prompts: Sequence[Text] = ()) -> dict[str, Any]:
+        """By criterion, what it adds to the rewards: tensors (n,)."""
+        parts = {}
+        for term in self.reward.blend.terms:
+            if term.share > 0:
+                scorer: Any = self.reward.scorers[term.criterion]
+                values = (scorer.score(images, prompts, differentiable=True) - term.center) * (term.sign / term.unit)
+                clipped = values if self.reward.clip is None else values.clamp(-self.reward.clip, self.reward.clip)
+                if not bool(clipped.isfinite().all()):
+                    raise BadValue("finite scores are needed", found="others", where=f"scorer {scorer.name!r}")
+                parts[term.criterion] = term.share * clipped
+        return parts
+
+
 def text_prompt(text: str) -> Prompt:
     """A prompt of which only the text is known: it is all of it, and the client's sentence too."""
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
@@ -255,6 +395,7 @@ def _by(criteria: Mapping[str, Scorer], table: NDArray[np.float64]) -> dict[str,
 # -- by the names of scorers -------------------------------------------------------------------------------------------
 
 
+@overload
 def reward(
     *scorers: str | Scorer,
     weights: str | Mapping[str, float] | None = None,
@@ -265,15 +406,46 @@ def reward(
     name: str = "salon",
     device: str | None = None,
     batch: int = 8,
-) -> Reward:
+    grad: Literal[False] = False,
+) -> Reward: ...
+
+
+@overload
+def reward(
+    *scorers: str | Scorer,
+    weights: str | Mapping[str, float] | None = None,
+    reference: str | Path | None = None,
+    clip: float | None = None,
+    equal: bool = False,
+    alone: bool = True,
+    name: str = "salon",
+    device: str | None = None,
+    batch: int = 8,
+    grad: Literal[True],
+) -> DifferentiableReward: ...
+
+
+def reward(
+    *scorers: str | Scorer,
+    weights: str | Mapping[str, float] | None = None,
+    reference: str | Path | None = None,
+    clip: float | None = None,
+    equal: bool = False,
+    alone: bool = True,
+    name: str = "salon",
+    device: str | None = None,
+    batch: int = 8,
+    grad: bool = False,
+) -> Reward | DifferentiableReward:
     """A reward of the scorers named, each under its criterion; see `salon.select.reward_source.Reward`.
 
     `reference` is a file written by `salon select reference`. `batch` is how many pictures a network looks at together
-    where `alone` is False.
+    where `alone` is False. With `grad` the rewards of tensors have a gradient: `DifferentiableReward`.
     """
     opened = open_scorers(scorers, device=device, batch=batch)
     frozen = None if reference is None else read_reference(Path(reference))
-    return Reward(opened, weights=weights, reference=frozen, clip=clip, equal=equal, alone=alone, name=name)
+    numbers = Reward(opened, weights=weights, reference=frozen, clip=clip, equal=equal, alone=alone, name=name)
+    return DifferentiableReward(numbers) if grad else numbers
 
 
 def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, batch: int = 8) -> dict[str, Scorer]:

@@ -1,4 +1,4 @@
-"""One reward in the shape that each trainer calls: TRL, verl, ms-swift, flow_grpo, Flow-Factory.
+"""One reward in the shape that each trainer calls: TRL, verl, ms-swift, flow_grpo, Flow-Factory, MixGRPO, miles, SRPO.
 
 None of the trainers is imported; what each expects was read in its source, at the commit that its section names.
 
@@ -16,12 +16,15 @@ Trainers that know no missing number get one only if it is declared: `missing` i
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Mapping, Sequence
+import threading
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from concurrent.futures import Future
 from typing import Any, Literal
 
 from salon.errors import BadColumns, BadValue, TooFew
-from salon.select.reward_source import Reward, RewardBatch, Text
+from salon.select.reward_source import DifferentiableReward, Reward, RewardBatch, Text
 
 # -- rows of a data set ------------------------------------------------------------------------------------------------
 
@@ -231,11 +234,57 @@ def verl_scores(
     return compute_score
 
 
+class BatchQueue:
+    """Gathers pictures that threads ask about one by one, and has them judged together.
+
+    The first caller waits until `batch` pictures are there, `seconds` at most, and has all of them judged.
+    So a reward with `alone=False` looks at many pictures at once.
+    """
+
+    def __init__(self, reward: Reward, *, batch: int = 16, seconds: float = 0.02) -> None:
+        if batch < 1 or not 0 <= seconds <= 60:
+            raise BadValue("a batch of at least 1 and 0 to 60 seconds are needed", found=f"{batch}, {seconds:g}")
+        self.reward, self.batch, self.seconds = reward, batch, seconds
+        self._waiting: list[tuple[Any, Text, Future[RewardBatch]]] = []
+        self._full = threading.Condition()
+
+    def judged(self, picture: Any, prompt: Text) -> RewardBatch:
+        """The reward of one picture."""
+        future: Future[RewardBatch] = Future()
+        taken: list[tuple[Any, Text, Future[RewardBatch]]] = []
+        with self._full:
+            self._waiting.append((picture, prompt, future))
+            if len(self._waiting) >= self.batch:
+                self._full.notify_all()
+            if len(self._waiting) == 1:  # whoever comes first waits for company, and judges for all
+                self._full.wait_for(lambda: len(self._waiting) >= self.batch, self.seconds)
+                taken, self._waiting = self._waiting, []
+        if taken:
+            self._judge(taken)
+        return future.result()
+
+    def _judge(self, taken: list[tuple[Any, Text, Future[RewardBatch]]]) -> None:
+        try:
+            batch = self.reward.judged([picture for picture, _, _ in taken], [prompt for _, prompt, _ in taken])
+        except BaseException as error:
+            for _, _, future in taken:
+                future.set_exception(error)
+            raise
+        for n, (_, _, future) in enumerate(taken):
+            parts, scores = ({id: [of[n]] for id, of in table.items()} for table in (batch.parts, batch.scores))
+            future.set_result(RewardBatch([batch.rewards[n]], parts, scores, [batch.reasons[n]]))
+
+
 def verl_omni_score(
-    reward: Reward, *, prompt: str | None = None, missing: Missing = "raise"
+    reward: Reward, *, prompt: str | None = None, missing: Missing = "raise", batch: int = 16, seconds: float = 0.02
 ) -> Callable[..., VerlScore]:
-    """`compute_score` for verl-omni's visual manager; the prompt is `ground_truth`, or a column of `extra_info`."""
+    """`compute_score` for verl-omni's visual manager; the prompt is `ground_truth`, or a column of `extra_info`.
+
+    It calls from several threads with one picture each. With a reward of `alone=False` a picture waits up to `seconds`
+    for others, and they are looked at together once there are `batch`.
+    """
     check_missing(missing)
+    queue = None if reward.alone else BatchQueue(reward, batch=batch, seconds=seconds)
 
     def compute_score(
         data_source: Any,
@@ -249,7 +298,8 @@ def verl_omni_score(
                 "one still picture is needed", found=f"shape {tuple(solution_image.shape)}", where="solution_image"
             )
         text: Text = prompt_of(extra_info or {}, prompt, ground_truth, where=_VERL_WHERE)
-        return _verl_records(reward, reward.judged([solution_image], [text]), missing)[0]
+        judged = reward.judged([solution_image], [text]) if queue is None else queue.judged(solution_image, text)
+        return _verl_records(reward, judged, missing)[0]
 
     return compute_score
 
@@ -303,7 +353,7 @@ def swift_reward(
 #     fn(images, prompts, metadata, ...) -> ({"avg": ..., ...}, {})    what `multi_score` itself gives: flow_grpo_reward
 #
 # images are a float tensor NCHW from 0 to 1, or a uint8 array NHWC. Read in yifan123/flow_grpo, flow_grpo/rewards.py at
-# 54809b5. Training takes `avg` and logs every key.
+# 54809b5. Training takes `avg` and logs every key. NVlabs/DiffusionNFT at 24af555 calls the same two shapes.
 
 
 def flow_grpo_score(reward: Reward, *, missing: Missing = "raise") -> Callable[..., tuple[list[float], dict[str, Any]]]:
@@ -376,3 +426,91 @@ def flow_factory_reward(reward: Reward, base: type, output: type, *, missing: Mi
 
     FlowFactoryReward.__name__ = FlowFactoryReward.__qualname__ = reward.name
     return FlowFactoryReward
+
+
+# -- MixGRPO -----------------------------------------------------------------------------------------------------------
+#
+#     reward_models = [mixgrpo_reward(salon.reward("model:taste@taste/mood"))]
+#     reward_weights = {"UnifiedRewardModel": 1.0}
+#
+# MixGRPO knows its reward models by the names of their classes, and of those it knows UnifiedRewardModel alone says
+# which pictures it could score: model(images, prompts) -> (rewards, successes). Pictures without success are dropped,
+# so nothing has to be declared for a missing number. Read in Tencent-Hunyuan/MixGRPO,
+# fastvideo/models/reward_model/utils.py at e5cdd6a.
+
+
+class UnifiedRewardModel:
+    """A reward of Salon under a name that MixGRPO knows."""
+
+    def __init__(self, reward: Reward) -> None:
+        self.reward = reward
+
+    def __call__(self, images: Sequence[Any], prompts: Sequence[str]) -> tuple[list[float], list[bool]]:
+        rewards = self.reward.judged(list(images), list(prompts)).rewards
+        return [math.nan if value is None else value for value in rewards], [value is not None for value in rewards]
+
+
+def mixgrpo_reward(reward: Reward) -> UnifiedRewardModel:
+    """The object for MixGRPO's `reward_models`; its weight stands under "UnifiedRewardModel"."""
+    return UnifiedRewardModel(reward)
+
+
+# -- miles_diffusion ---------------------------------------------------------------------------------------------------
+#
+#     # my_package/taste.py, named as --custom-rm-path my_package.taste.taste
+#     taste = miles_reward(salon.reward("model:taste@taste/mood"))
+#
+# It is awaited as f(args, samples, **kwargs) with samples that have `prompt` and `generated_output`, a tensor CTHW
+# from 0 to 1 or in bytes, and wants one number for each. Scoring runs in a thread, so that other rollouts go on.
+
+
+def miles_reward(reward: Reward, *, missing: Missing = "raise") -> Callable[..., Awaitable[list[float]]]:
+    """The async function for `--custom-rm-path`."""
+    check_missing(missing)
+
+    async def rewards(args: Any, samples: Sequence[Any], **kwargs: Any) -> list[float]:
+        pictures = [_one_frame(sample.generated_output) for sample in samples]
+        batch = await asyncio.to_thread(reward.judged, pictures, [prompt_text(sample.prompt) for sample in samples])
+        return fill_missing(batch, missing, where=f"reward {reward.name!r}")
+
+    return rewards
+
+
+def _one_frame(output: Any) -> Any:
+    """(C, T, H, W) with one frame, or (C, H, W)."""
+    shape = tuple(getattr(output, "shape", ()))
+    if len(shape) == 4 and shape[1] == 1:
+        return output[:, 0]
+    if len(shape) == 4:
+        raise BadValue("one still picture is needed", found=f"shape {shape}", where="generated_output")
+    return output
+
+
+# -- SRPO --------------------------------------------------------------------------------------------------------------
+#
+#     reward_model = srpo_reward(salon.reward("hpsv2:weights/hpsv2", grad=True))
+#
+# SRPO calls reward_model.SRP_cfg(prompt, neg_prompt, image, k) with lists of one text and a float tensor NCHW from 0
+# to 1 that carries a gradient, and takes relu(0.7 - r) as the loss. Its reward is (1 + k) r(image, prompt) - r(image,
+# neg_prompt), which for scores that are linear in the text vector is its own formula. Read in Tencent-Hunyuan/SRPO,
+# fastvideo/SRPO.py at 81e5898. Its threshold of 0.7 fits HPSv2's cosine: `scale` brings others there.
+
+
+class SrpoReward:
+    """A reward of Salon as SRPO calls it."""
+
+    def __init__(self, reward: DifferentiableReward, scale: float = 1.0) -> None:
+        self.reward, self.scale = reward, scale
+
+    def SRP_cfg(self, prompt: Sequence[str], neg_prompt: Sequence[str], image: Any, k: Any) -> Any:
+        """(n,) (1 + k) times the reward under `prompt` less the one under `neg_prompt`, with a gradient."""
+        wanted, unwanted = (self._texts(texts, len(image)) for texts in (prompt, neg_prompt))
+        return self.scale * ((1 + k) * self.reward(image, wanted) - self.reward(image, unwanted))
+
+    def _texts(self, texts: Sequence[str], count: int) -> list[str]:
+        return list(texts) * count if len(texts) == 1 else list(texts)
+
+
+def srpo_reward(reward: DifferentiableReward, *, scale: float = 1.0) -> SrpoReward:
+    """The object for SRPO's `reward_model`."""
+    return SrpoReward(reward, scale)

@@ -20,6 +20,7 @@ from __future__ import annotations
 
 import logging
 import math
+from collections.abc import Callable
 from http import HTTPStatus
 
 from fastapi import FastAPI, Request
@@ -148,12 +149,33 @@ def public_error(error: Exception, request_id: str) -> SalonError:
     return Fault()
 
 
-def error_response(error: Exception, path: str, request_id: str, language: str | None = "en") -> Response:
-    """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's."""
+ErrorForm = Callable[[SalonError, int], Response]
+"""How a protocol of others says an error."""
+
+
+def error_form(scope: Scope) -> ErrorForm | None:
+    """The form of the protocol whose route was asked; None for Salon's own."""
+    app = scope.get("app")
+    forms = {} if app is None else getattr(app.state, "error_forms", {})
+    form: ErrorForm | None = forms.get((scope.get("method"), scope["path"]))
+    return form
+
+
+def error_response(
+    error: Exception, path: str, request_id: str, language: str | None = "en", form: ErrorForm | None = None
+) -> Response:
+    """The one answer to an error: JSON below /api and /v1, a page elsewhere; a `language` of None is a service's.
+
+    Routes that speak a protocol of others have a `form` of their own.
+    """
     error_to_show = public_error(error, request_id)
     status = status_of(error_to_show)
     wait = _wait(error_to_show)
     headers = {} if wait is None else {"Retry-After": str(wait)}
+    if form is not None:
+        response = form(error_to_show, status)
+        response.headers.update(headers)
+        return response
     if path.startswith(_JSON) or path == "/api":
         return JSONResponse(error_to_show.as_json() | {"request": request_id}, status, headers)
     response = _page(error_to_show, status, request_id, language)
@@ -174,7 +196,8 @@ def install_error_handlers(app: FastAPI) -> None:
     async def answer(request: Request, error: Exception) -> Response:
         await request.close()  # with files of a form that was refused
         salon_error = _as_salon_error(error, str(request.app.openapi_url))
-        return error_response(salon_error, request.url.path, request.state.request_id, language_of(request.scope))
+        language, form = language_of(request.scope), error_form(request.scope)
+        return error_response(salon_error, request.url.path, request.state.request_id, language, form)
 
     for kind in (SalonError, HTTPException, RequestValidationError):
         app.add_exception_handler(kind, answer)

@@ -23,7 +23,7 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.web.errors import TooLong, TooMany, TwoLengths, WrongHost, error_response, language_of
+from salon.web.errors import TooLong, TooMany, TwoLengths, WrongHost, error_form, error_response, language_of
 from salon.web.settings import WebSettings
 
 HEADERS = {
@@ -124,7 +124,8 @@ class RequestGuard:
                 raise
             if isinstance(error, TwoLengths):
                 answer.headers["Connection"] = "close"
-            await error_response(error, scope["path"], request_id, language_of(scope))(scope, receive, answer)
+            response = error_response(error, scope["path"], request_id, language_of(scope), error_form(scope))
+            await response(scope, receive, answer)
 
     def _check_host(self, headers: Headers) -> None:
         hosts = headers.getlist("host")

@@ -492,14 +492,20 @@ class ScoringService:
         self, pictures: Sequence[SentPicture], *, caller: str = "", seconds: float | None = None
     ) -> ServiceAnswer:
         """What the active model says of each picture; BadPicture names the first that cannot be read."""
-        loaded = self.active
-        results = await loaded.batcher.ask(pictures, caller, seconds)
+        model, results = await self.ask_each(pictures, caller=caller, seconds=seconds)
         looked = []
         for place, result in enumerate(results):
             if isinstance(result, BadFile):
                 raise BadPicture(result.needed, found=result.found, where=f"images.{place}", remedy=result.remedy)
             looked.append(result)
-        return ServiceAnswer(loaded.model, looked)
+        return ServiceAnswer(model, looked)
+
+    async def ask_each(
+        self, pictures: Sequence[SentPicture], *, caller: str = "", seconds: float | None = None
+    ) -> tuple[ScoringModel, list[ModelAnswer | BadFile]]:
+        """What the active model says of each picture, and why one cannot be read."""
+        loaded = self.active
+        return loaded.model, await loaded.batcher.ask(pictures, caller, seconds)
 
     @property
     def waiting(self) -> int:

@@ -9,8 +9,11 @@ comparisons, picks, gates and explanations, and may give feedback; `admin` loads
 
 from __future__ import annotations
 
+import base64
+import binascii
 import hashlib
 import hmac
+import ipaddress
 import json
 import re
 import secrets
@@ -41,12 +44,19 @@ except ImportError:  # pragma: no cover - Windows: one process at a time
     fcntl = None  # type: ignore[assignment]  # Windows has none
 
 
+Protocol = Literal["flow-grpo", "flow-factory", "unirl", "cosmos"]
+PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
+
+
 class ScoringSettings(WebSettings):
     """How a scoring service is served. `folder` is its own: the hashes of its tokens are kept there."""
 
     folder: Path = Field(Path(".salon-scores"), description="Folder of the service: hashes of tokens.")
     port: int = Field(8100, ge=0, le=65535, description="Port to listen on.")
     no_token: bool = Field(False, description="Let everybody on this machine in; only on a loopback address.")
+    speak: tuple[Protocol, ...] = Field((), description="Protocols of trainers that are served beside the own routes.")
+    trusted_networks: tuple[str, ...] = Field((), description="Networks whose machines need no token for scores.")
+    reward_weights: str | None = Field(None, description="Weights of criteria in the one reward of a trainer.")
     roots: tuple[Path, ...] = Field((), description="Folders below which pictures may be named by path.")
     model_root: Path | None = Field(None, description="Folder below which models may be loaded over HTTP.")
     most_upload: int = Field(64 << 20, ge=1024, description="Bytes of one request.")
@@ -69,10 +79,26 @@ def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
             "--no-token: who listens to others must ask for a token", found=f"--host {settings.host}",
             remedy="leave --no-token out, or listen on 127.0.0.1",
         )  # fmt: skip
+    for network in settings.trusted_networks:
+        _check_network(network)
     for root in (*settings.roots, *([settings.model_root] if settings.model_root else [])):
         if not root.is_dir():
             raise BadValue("--root: a folder is needed", found="none there", where=str(root))
     return settings
+
+
+def _check_network(network: str) -> None:
+    try:
+        wide = ipaddress.ip_network(network)
+    except ValueError as error:
+        raise BadValue(
+            "--trusted-network: a network is needed", found=str(error), remedy="--trusted-network 10.0.3.0/24"
+        ) from None
+    if wide.prefixlen == 0:
+        raise BadValue(
+            "--trusted-network: a network of your own is needed", found=f"{network}, which is everybody",
+            remedy="the network of the training machines, such as 10.0.3.0/24",
+        )  # fmt: skip
 
 
 # -- tokens ---------------------------------------------------------------------------------------------------------
@@ -103,6 +129,8 @@ class ServiceCaller:
     scopes: frozenset[str]
 
 
+_NETWORK_SCOPES = frozenset({"score"})
+"""What a machine of a trusted network may do."""
 EVERYBODY = ServiceCaller("everybody", frozenset(SCOPES))
 """Whoever asks a service without tokens."""
 
@@ -185,12 +213,17 @@ class TokenAuth:
         self._mark: tuple[int, int] | None = None
         self._tokens: list[Token] = []
         self._turn = threading.Lock()
+        self._networks = [ipaddress.ip_network(network) for network in settings.trusted_networks]
 
     def who(self, headers: Headers, address: str) -> ServiceCaller:
-        """Whose token came with a request; NotSignedIn, or TooMany for who tries and tries."""
+        """Whose token came with a request; NotSignedIn, or TooMany for who tries and tries.
+
+        Without a token, a machine of a trusted network is let in for scores, under its address."""
         if self.settings.no_token:
             return EVERYBODY
-        token = bearer_token(headers)
+        token = bearer_token(headers) or _password(headers)
+        if token is None and self._is_trusted(address):
+            return ServiceCaller(address, _NETWORK_SCOPES)
         if token is None:
             raise NotSignedIn("a token is needed", found="none", remedy="send it as Authorization: Bearer TOKEN")
         sent_hash, match = _hash(token[:_LONGEST_TOKEN]), None
@@ -202,6 +235,17 @@ class TokenAuth:
             raise NotSignedIn("a token that is known is needed", found="another", remedy="ask whoever runs the service")
         return ServiceCaller(match.name, frozenset(match.scopes))
 
+    def _is_trusted(self, address: str) -> bool:
+        try:
+            machine = ipaddress.ip_network(address)  # of IPv6 the /64, as addresses are told apart here
+        except ValueError:
+            return False
+        return any(
+            machine.subnet_of(network)  # type: ignore[arg-type]  # both are of one version
+            for network in self._networks
+            if machine.version == network.version
+        )
+
     def _known(self) -> list[Token]:
         try:
             status = (self.settings.folder / FILE).stat()
@@ -212,6 +256,17 @@ class TokenAuth:
             if mark != self._mark:
                 self._tokens, self._mark = read_tokens(self.settings.folder), mark
             return self._tokens
+
+
+def _password(headers: Headers) -> str | None:
+    """The token in an address such as http://salon:TOKEN@host, for trainers that can set nothing but an address."""
+    kind, _, encoded = headers.get("authorization", "").partition(" ")
+    if kind.lower() != "basic":
+        return None
+    try:
+        return base64.b64decode(encoded.strip(), validate=True).decode().partition(":")[2]
+    except (binascii.Error, ValueError):
+        return ""
 
 
 def caller_of(request: Request, scope: str) -> ServiceCaller:

@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from typing import Protocol
 
 from fastapi import FastAPI
+from starlette.types import Scope
 
 from salon.select import (
     Decision,
@@ -31,7 +32,7 @@ from salon.select.service import model
 from salon.study import salon_version
 from salon.web import errors, rendering
 from salon.web.guard import HEADERS, RequestGuard
-from salon.web.scoring import models, routes, status
+from salon.web.scoring import models, routes, status, trainers
 from salon.web.scoring.access import RequestSlots, ScoringSettings, SlotRelease, TokenAuth, check_scoring_settings
 from salon.web.scoring.answers import openapi_with_bodies
 from salon.web.scoring.status import Meter, MeterMiddleware
@@ -80,18 +81,27 @@ def create_scoring_app(
     meter.watch(service, places)
     app.state.service, app.state.settings, app.state.decisions = service, settings, decisions
     app.state.auth, app.state.meter, app.state.reference = TokenAuth(settings), meter, reference
+    app.state.error_forms, app.state.reward_jobs = trainers.error_forms(settings.speak), trainers.RewardJobs()
+    if {"flow-grpo", "flow-factory"} & set(settings.speak):
+        trainers.rewards_of(service.active.model, settings.reward_weights, reference).blend(trainers.ALL)
     app.state.gates, app.state.neighbourhood = dict(gates or {}), neighbourhood
     app.state.measuring = MeasuringWorker(None if neighbourhood is None else neighbourhood.judged.folder)
     if isinstance(decisions, WatchedLog):
         meter.registry.register(routes.DriftGauges(decisions.monitor))
     errors.install_error_handlers(app)
-    for router in _ROUTERS:
+    routers = (*_ROUTERS, *trainers.trainer_routers(settings.speak))
+    for router in routers:
         app.include_router(router)
-    paths = frozenset(str(getattr(route, "path", "")) for router in _ROUTERS for route in router.routes)
+    paths = frozenset(str(getattr(route, "path", "")) for router in routers for route in router.routes)
     app.mount("/static", rendering.StaticAssets())
     app.openapi = openapi_with_bodies(app)  # type: ignore[method-assign]  # as FastAPI documents it
     headers = dict(HEADERS) | _POLICY
-    app.add_middleware(RequestGuard, settings=settings, may_upload=places.enter, uploads=WITH_PICTURES, headers=headers)
+    uploads = WITH_PICTURES | {trainers.UPLOAD_PATHS[protocol] for protocol in settings.speak}
+
+    def may_upload(scope: Scope) -> bool:
+        return (scope["path"] != "/" or scope["method"] == "POST") and places.enter(scope)  # GET / is the page to try
+
+    app.add_middleware(RequestGuard, settings=settings, may_upload=may_upload, uploads=uploads, headers=headers)
     app.add_middleware(SlotRelease, places=places)
     app.add_middleware(MeterMiddleware, meter=meter, paths=paths)
     return app

@@ -84,6 +84,10 @@ class LookIn(RequestModel):
 class ScoreIn(LookIn):
     """Asks for numbers."""
 
+    prompts: list[Text | PromptIn | None] | None = Field(
+        None, max_length=4096, description="One for each picture, in place of `prompt`."
+    )
+
 
 class CompareIn(LookIn):
     """Asks for the chance that the first of two pictures is preferred."""
@@ -201,6 +205,7 @@ def _bad(problem: str) -> BadValue:
 # -- pictures -------------------------------------------------------------------------------------------------------
 
 L = TypeVar("L", bound=LookIn)
+B = TypeVar("B", bound=BaseModel)
 FILES = "images"
 _DATA = re.compile(r"data:image/(?:png|jpeg|webp|gif);base64,", re.IGNORECASE)
 _ADDRESS = re.compile(r"\s*(?:[A-Za-z][A-Za-z0-9+.-]*:|//|\\\\)")
@@ -216,6 +221,7 @@ class RequestPictures:
     pictures: list[SentPicture]
     names: list[str | None]
     prompt: Prompt | None
+    """Of all pictures; None where each has its own."""
 
 
 async def read_request(
@@ -239,15 +245,27 @@ def _parse_request(
     if files and record_in.images:
         raise BadValue("pictures as files or as JSON are needed", found="both", where=FILES)
     _check_count(len(files) or len(record_in.images), *count)
-    prompt = as_prompt(record_in.prompt)
+    prompts = _each_prompt(record_in, len(files) or len(record_in.images))
     named_bytes = files or [
         (image.name, _bytes_of(image, place, settings)) for place, image in enumerate(record_in.images)
     ]
-    pictures = [_check_picture(data, place, prompt, settings) for place, (_, data) in enumerate(named_bytes)]
-    return record_in, RequestPictures(pictures, [name for name, _ in named_bytes], prompt)
+    pictures = [check_picture(data, place, prompts[place], settings) for place, (_, data) in enumerate(named_bytes)]
+    shared = prompts[0] if all(prompt == prompts[0] for prompt in prompts) else None
+    return record_in, RequestPictures(pictures, [name for name, _ in named_bytes], shared)
 
 
-def parse_record(shape: type[L], record: bytes) -> L:
+def _each_prompt(record: LookIn, count: int) -> list[Prompt | None]:
+    """The prompt of each picture."""
+    prompts = getattr(record, "prompts", None)
+    if prompts is None:
+        return [as_prompt(record.prompt)] * count
+    if record.prompt is not None or len(prompts) != count:
+        found = f"{len(prompts):,} prompts for {count:,} pictures" if record.prompt is None else "prompt and prompts"
+        raise BadValue("one prompt for all pictures, or one for each, is needed", found=found, where="prompts")
+    return [as_prompt(prompt) for prompt in prompts]
+
+
+def parse_record(shape: type[B], record: bytes) -> B:
     """`record` as what it should be; BadValue without repeating what was sent."""
     try:
         return shape.model_validate_json(record or b"{}")
@@ -282,7 +300,8 @@ def as_prompt(sent_prompt: str | PromptIn | None) -> Prompt | None:
 # -- one picture -----------------------------------------------------------------------------------------------------
 
 
-def _check_picture(data: bytes, place: int, prompt: Prompt | None, settings: ScoringSettings) -> SentPicture:
+def check_picture(data: bytes, place: int, prompt: Prompt | None, settings: ScoringSettings) -> SentPicture:
+    """A picture whose format, bytes and size in the header are allowed; it is not decoded. BadPicture says why not."""
     where = f"{FILES}.{place}"
     if len(data) > settings.most_picture:
         raise BadPicture(
@@ -306,10 +325,11 @@ def _bytes_of(image: ImageIn, place: int, settings: ScoringSettings) -> bytes:
     where = f"{FILES}.{place}"
     if image.path is not None:
         return read_below(image.path, settings.roots, settings.most_picture, where)
-    return _from_base64(image.base64 or "", where)
+    return picture_from_base64(image.base64 or "", where)
 
 
-def _from_base64(text: str, where: str) -> bytes:
+def picture_from_base64(text: str, where: str) -> bytes:
+    """The bytes of a picture; BadPicture for an address, or other characters."""
     if match := _DATA.match(text[:64]):
         text = text[match.end() :]
     elif _ADDRESS.match(text[:64]):
