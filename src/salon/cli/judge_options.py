@@ -34,7 +34,8 @@ _QUESTION_FILES = (
 )
 
 
-_ENDPOINT = ("endpoint", "key_env", "allow_http", "structured", "pixels", "picture_url", "prices", "calls")
+_ENDPOINT = ("endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices")
+_ENDPOINT += ("calls",)
 """The terms that batch files have: nothing is sent from here."""
 
 
