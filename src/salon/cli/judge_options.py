@@ -102,7 +102,7 @@ def routed_points(study: Study, points: Path | None, routes: Path | None, judge:
 
 Command = Callable[..., Any]
 OnForecast = Callable[[Sequence[str]], None]
-SECTION = "Untrained VLMs (onepass:FOLDER, onepass:openai:MODEL@URL)"
+SECTION = "Untrained VLMs (onepass:FOLDER, onepass:openai:MODEL@URL, chat:FILE@openai:MODEL@URL)"
 
 
 def rater_options(command: Command) -> Command:

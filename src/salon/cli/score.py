@@ -98,6 +98,7 @@ def score(
       salon score study -s table:hpsv3.csv --name hpsv3
       salon score study -s onepass:weights/Qwen3-VL-8B --role painting
       salon score study -s onepass:openai:qwen@http://localhost:8000/v1 --dry-run
+      salon score study -s chat:yes-alignment@openai:qwen@http://localhost:8000/v1
       salon score renders/ --model taste-heads --prompt "a poster for a jazz night"
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
@@ -117,6 +118,12 @@ def score(
         study_data = open_study(place) if is_study(local_path(place)) else None
         rater = rater.about(criteria) if study_data is None else rater.on(study_data, local_path(place), criteria)
         scorer_words = expand_raters(scorer_words, [criterion.id for criterion in rater.criteria])
+    else:
+        if any(word.startswith("chat:") for word in names) and is_study(local_path(place)):
+            home = local_path(place).resolve()
+            calls = rater.calls or home.with_name(f"{home.name}.calls.sqlite")
+            rater = rater.model_copy(update={"calls": calls})
+        scorer_words = expand_raters(scorer_words, ())
     settings = settings_from(ScoreSettings, flags).model_copy(update={"rater": rater})
     if name and len(scorer_words) > 1:
         raise InputError("--name goes with a single scorer", found=f"{len(scorer_words)} scorers")

@@ -1,3 +1,8 @@
+from .chat_template import (
+    ChatTemplate as ChatTemplate,
+    read_chat_template as read_chat_template,
+    shipped_templates as shipped_templates,
+)
 from .diagnosis import (
     diagnosis_question as diagnosis_question,
     read_diagnosis as read_diagnosis,
