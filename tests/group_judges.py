@@ -49,3 +49,33 @@ class BiasedJudge:
             else:
                 wins = first > second if self.sharp else coin < 1 / (1 + np.exp(second - first))
                 yield index, Reply(text='{"verdict": "A"}' if wins else '{"verdict": "B"}')
+
+
+def print_curve(groups: int = 200) -> None:
+    """Calls against accuracy of a group reward, as docs/guide/chat-scorers.md has it: `python tests/group_judges.py`.
+
+    Groups of 8 pictures with qualities from N(0, 2^2) logits. Mean Kendall tau-b of scores and qualities with its
+    error, and how often the best picture is first.
+    """
+    from scipy.stats import kendalltau
+
+    from salon.select import group_reward
+
+    rng = np.random.default_rng(0)
+    qualities = [np.round(rng.normal(0, 2, 8), 2) for _ in range(groups)]
+    print("bias design pairs calls tau se best")
+    for bias in (0.0, 0.3, 0.6):
+        for design in ("active", "random"):
+            for pairs in (8, 11, 14, 18, 22, 28):
+                taus, best = [], []
+                for number, quality in enumerate(qualities):
+                    reward = group_reward(BiasedJudge(bias, seed=number), pairs=pairs, design=design)
+                    scores = np.array(reward(group_pictures(quality, number), str(number)), float)
+                    taus.append(np.nan_to_num(kendalltau(scores, quality).statistic))
+                    best.append(scores.argmax() == quality.argmax())
+                error = np.std(taus) / np.sqrt(groups)
+                print(f"{bias:.1f} {design} {pairs} {2 * pairs} {np.mean(taus):.3f} {error:.3f} {np.mean(best):.2f}")
+
+
+if __name__ == "__main__":
+    print_curve()

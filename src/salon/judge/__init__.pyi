@@ -148,6 +148,11 @@ from .verdicts import (
     option_menu as option_menu,
     read_verdict as read_verdict,
 )
+from .verification import (
+    Verification as Verification,
+    reference_scorers as reference_scorers,
+    verify_scorer as verify_scorer,
+)
 from .vlm import (
     Conversation as Conversation,
     Decoding as Decoding,
