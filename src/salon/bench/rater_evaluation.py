@@ -40,7 +40,7 @@ from salon.evaluate import (
     report_judges,
     study_pairs,
 )
-from salon.judge import MissingScore, PictureScore, ScoreSettings, cached_scores, make_scorer
+from salon.judge import MissingScore, PictureScore, ScoreSettings, cached_scores, expand_raters, make_scorer
 from salon.models import ResultCache
 from salon.report import number_repeats
 from salon.stats import AGAINST, UNREAD, WITH, Estimate, ceilings, generator_ranks, judge_accuracy, kind_table
@@ -506,4 +506,4 @@ def score_pictures(
 
 def open_scorers(names: Sequence[str], settings: ScoreSettings | None = None) -> list[Scorer]:
     """Scorers as `salon score` names them."""
-    return [make_scorer(name, settings or ScoreSettings()) for name in names]
+    return [make_scorer(name, settings or ScoreSettings()) for name in expand_raters(names, ())]

@@ -194,7 +194,14 @@ def _examine(answer: CallAnswer, usable: Usable | None) -> tuple[CallAnswer, str
 
 
 def read_usage(content: Any) -> tuple[int | None, int | None]:
-    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is missing."""
+    """(tokens read, tokens written) from `usage`, under either pair of names in use; None where it is missing.
+
+    Gemini has them under names of its own, with those of thoughts, which are paid like any other, apart.
+    """
+    if isinstance(content, dict) and isinstance(gemini := content.get("usageMetadata"), dict):
+        written = [_count(gemini, name) for name in ("candidatesTokenCount", "thoughtsTokenCount")]
+        known = [count for count in written if count is not None]
+        return _count(gemini, "promptTokenCount"), sum(known) if known else None
     usage = content.get("usage") if isinstance(content, dict) else None
     if not isinstance(usage, dict):
         return None, None

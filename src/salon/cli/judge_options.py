@@ -34,7 +34,8 @@ _QUESTION_FILES = (
 )
 
 
-_ENDPOINT = ("endpoint", "key_env", "allow_http", "structured", "pixels", "picture_url", "prices", "calls")
+_ENDPOINT = ("endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices")
+_ENDPOINT += ("calls",)
 """The terms that batch files have: nothing is sent from here."""
 
 
@@ -101,7 +102,7 @@ def routed_points(study: Study, points: Path | None, routes: Path | None, judge:
 
 Command = Callable[..., Any]
 OnForecast = Callable[[Sequence[str]], None]
-SECTION = "Untrained VLMs (onepass:FOLDER, onepass:openai:MODEL@URL)"
+SECTION = "Untrained VLMs (onepass:FOLDER, onepass:openai:MODEL@URL, chat:FILE@openai:MODEL@URL)"
 
 
 def rater_options(command: Command) -> Command:

@@ -25,14 +25,17 @@ from salon.judge import (
     make_scorer,
     open_pictures,
     read_scores,
+    reference_scorers,
     score_pictures,
     score_study,
     scorer_lines,
     scorer_names,
     scores_file,
     split_rater,
+    verify_scorer,
 )
 from salon.models import ResultCache
+from salon.report import MISSING
 from salon.report.numbers import fixed
 from salon.store import is_study, local_path, open_study
 from salon.study import Item, Prompt, Scorer
@@ -60,6 +63,19 @@ _MOST_PRINTED = 20
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path, file_okay=False), help="With IMAGES: folder of the scores."
 )
+@click.option(
+    "--verify",
+    type=click.Path(path_type=Path, file_okay=False, exists=True),
+    metavar="FOLDER",
+    help="Score nothing: compare scorers with the reference numbers in FOLDER; exit 1 beyond the tolerance.",
+)
+@click.option(
+    "--tolerance",
+    type=click.FloatRange(min=0),
+    default=1e-3,
+    show_default=True,
+    help="With --verify: the largest difference, in standard deviations of the reference.",
+)
 @options_from(ScoreSettings)
 @rater_options
 @json_option
@@ -73,6 +89,8 @@ def score(
     prompt: str | None,
     prompts: Path | None,
     output: Path | None,
+    verify: Path | None,
+    tolerance: float,
     dry_run: bool,
     as_json: bool,
     **flags: Any,
@@ -98,6 +116,8 @@ def score(
       salon score study -s table:hpsv3.csv --name hpsv3
       salon score study -s onepass:weights/Qwen3-VL-8B --role painting
       salon score study -s onepass:openai:qwen@http://localhost:8000/v1 --dry-run
+      salon score study -s chat:yes-alignment@openai:qwen@http://localhost:8000/v1
+      salon score --verify reference -s pickscore:weights/PickScore_v1
       salon score renders/ --model taste-heads --prompt "a poster for a jazz night"
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
@@ -106,6 +126,9 @@ def score(
             print_json({"scorers": [{"name": name, "measures": measures} for name, measures in scorer_lines()]})
         else:
             print_table(None, ("scorer", "measures"), scorer_lines(), left=(0, 1))
+        return
+    if verify is not None:
+        _verify(names, verify, tolerance, settings_from(ScoreSettings, flags), as_json)
         return
     scorer_words = [*names, *(criterion for folder in models for criterion in scorer_names(folder, criteria))]
     if place is None or not scorer_words:
@@ -117,6 +140,12 @@ def score(
         study_data = open_study(place) if is_study(local_path(place)) else None
         rater = rater.about(criteria) if study_data is None else rater.on(study_data, local_path(place), criteria)
         scorer_words = expand_raters(scorer_words, [criterion.id for criterion in rater.criteria])
+    else:
+        if any(word.startswith("chat:") for word in names) and is_study(local_path(place)):
+            home = local_path(place).resolve()
+            calls = rater.calls or home.with_name(f"{home.name}.calls.sqlite")
+            rater = rater.model_copy(update={"calls": calls})
+        scorer_words = expand_raters(scorer_words, ())
     settings = settings_from(ScoreSettings, flags).model_copy(update={"rater": rater})
     if name and len(scorer_words) > 1:
         raise InputError("--name goes with a single scorer", found=f"{len(scorer_words)} scorers")
@@ -152,6 +181,44 @@ def score(
         _print_runs(runs, folder)
         _print_items(runs, folder)
     if not all(run.scored for run in runs):
+        click.get_current_context().exit(1)
+
+
+def _verify(names: Sequence[str], folder: Path, tolerance: float, settings: ScoreSettings, as_json: bool) -> None:
+    """Compare the scorers named, or those whose weights lie in the folder, with its reference numbers."""
+    words = names or reference_scorers(folder)
+    if not words:
+        raise InputError(
+            "a --scorer to verify is needed", found="none, and no weights in the folder", where=str(folder)
+        )
+    results = [
+        verify_scorer(
+            make_scorer(word, settings), folder, kind=word.partition(":")[0], tolerance=tolerance, limit=settings.limit
+        )
+        for word in words
+    ]
+    if as_json:
+        print_json({"verified": [result.model_dump(mode="json") for result in results]})
+    else:
+        rows = [
+            (
+                result.scorer,
+                result.pairs,
+                result.missing,
+                MISSING if result.largest is None else f"{result.largest:.2g}",
+                MISSING if result.largest_in_sd is None else f"{result.largest_in_sd:.2g}",
+                result.at or MISSING,
+                "yes" if result.passed else "no",
+            )
+            for result in results
+        ]
+        titles = ("scorer", "pairs", "missing", "largest difference", "in sd", "at", f"within {tolerance:g} sd")
+        print_table(None, titles, rows)
+        for result in results:
+            if result.reason:
+                say(f"- {result.scorer}: {result.missing:,} without a value: {result.reason}")
+            say(result.signature, dim=True)
+    if not all(result.passed for result in results):
         click.get_current_context().exit(1)
 
 

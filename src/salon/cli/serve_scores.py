@@ -16,7 +16,7 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge import ScoreSettings
+from salon.judge import RaterSettings, ScoreSettings
 from salon.select import (
     DecisionSettings,
     Gate,
@@ -50,6 +50,8 @@ LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_
 TRAINING_LIMITS = {"most_upload": 1 << 30, "most_bytes_at_once": 4 << 30, "most_images": 4096, "body_seconds": 300.0,
                    "queue": 16_384, "deadline": 600.0}  # fmt: skip
 """Limits that fit the batches of a trainer: with --speak, where nobody set others."""
+ENDPOINT = ("key_env", "allow_http", "concurrency", "per_minute", "prices", "budget", "calls", "field")
+"""The terms of scorers at endpoints: chat:FILE@ENDPOINT."""
 
 
 @click.command("serve-scores")
@@ -103,6 +105,7 @@ TRAINING_LIMITS = {"most_upload": 1 << 30, "most_bytes_at_once": 4 << 30, "most_
 @click.option("--revoke-token", metavar="NAME", help="Only end a token.")
 @click.option("--tokens", "list_tokens", is_flag=True, help="Only list the tokens by name.")
 @options_from(ScoreSettings, only=("text", "device"))
+@options_from(RaterSettings, only=ENDPOINT)
 @options_from(ServiceSettings)
 @options_from(ScoringSettings, only=LIMITS)
 @json_option
@@ -130,7 +133,8 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
     web = check_scoring_settings(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
     order = LoadOrder(name=flags["name"], scorers=flags["scorers"], models=flags["models"])
     serving = settings_from(ServiceSettings, flags)
-    scoring = ScoreSettings(text=flags["text"], device=flags["device"], batch=serving.batch)
+    scoring = ScoreSettings(text=flags["text"], device=flags["device"], batch=serving.batch,
+                            rater=settings_from(RaterSettings, {name: flags[name] for name in ENDPOINT}))  # fmt: skip
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait for each other leave the cores to others
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")
     with ExitStack() as stack:

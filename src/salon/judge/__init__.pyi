@@ -1,3 +1,8 @@
+from .chat_template import (
+    ChatTemplate as ChatTemplate,
+    read_chat_template as read_chat_template,
+    shipped_templates as shipped_templates,
+)
 from .diagnosis import (
     diagnosis_question as diagnosis_question,
     read_diagnosis as read_diagnosis,
@@ -142,6 +147,11 @@ from .verdicts import (
     expected_form as expected_form,
     option_menu as option_menu,
     read_verdict as read_verdict,
+)
+from .verification import (
+    Verification as Verification,
+    reference_scorers as reference_scorers,
+    verify_scorer as verify_scorer,
 )
 from .vlm import (
     Conversation as Conversation,

@@ -1,4 +1,8 @@
-"""The chat protocol of OpenAI-style servers: requests, their keys, pictures, and how replies are read."""
+"""The chat protocol of OpenAI-style servers: requests, their keys, pictures, and how replies are read.
+
+Anthropic and Gemini may be asked in their own protocols (`salon.judge.native_protocols`): the same questions and keys,
+other bodies.
+"""
 
 from __future__ import annotations
 
@@ -18,6 +22,7 @@ from urllib.parse import quote
 from pydantic import Field, model_validator
 
 from salon.calls import Call, CallAnswer, CallOrder, Refusal, check_url, read_json
+from salon.judge.native_protocols import HEADERS, Api, as_chat, native_body, request_url, with_fields
 from salon.judge.vlm import Conversation, NoReply, Reply, Sight
 from salon.store import MEDIA_TYPES, Picture, fit_within, read_bytes, read_picture
 from salon.study import Noun
@@ -95,7 +100,11 @@ _TURNED_DOWN = {400, 415, 422, 501}
 _TOO_LONG = re.compile(
     r"context[ _-]?(length|window|size)|maximum context|too (long|many (input )?tokens)|prompt is too", re.I
 )
-_SHAPE = re.compile(r"response_?format|json_?schema|json_?object|structured|guided|grammar|\bschema\b", re.I)
+_SHAPE = re.compile(
+    r"response_?format|json_?schema|json_?object|structured|guided|grammar|\bschema\b|output_?(config|format)"
+    r"|response_?mime",
+    re.I,
+)
 _LOGPROBS = re.compile(r"log_?prob", re.I)
 _LIMIT = re.compile(r"max_completion_tokens", re.I)
 _TEMPERATURE = re.compile(r"\btemperature\b", re.I)
@@ -127,9 +136,10 @@ class Dialect(Noun):
     seed: bool = True
 
     @classmethod
-    def first(cls, structured: Structured) -> Dialect:
-        """What is tried first under the setting `structured`."""
-        return cls() if structured == "auto" else cls(structured=structured, firm=True)
+    def first(cls, structured: Structured, api: Api = "openai") -> Dialect:
+        """What is tried first under the setting `structured`; Anthropic's protocol has no seed and no logprobs."""
+        known: dict[str, Any] = {"logprobs": 0, "seed": False} if api == "anthropic" else {}
+        return cls(**known) if structured == "auto" else cls(structured=structured, firm=True, **known)
 
     def fields(self, conversation: Conversation) -> dict[str, Any]:
         """The fields of a request, beside its model and messages."""
@@ -303,11 +313,18 @@ class Endpoint:
     structured: Structured = "auto"
     fields: Mapping[str, Any] = field(default_factory=dict)
     """Further fields of every request, sent as they are."""
+    api: Api = "openai"
+    """The protocol that the server speaks."""
 
     @property
     def url(self) -> str:
         """Where questions go."""
-        return f"{self.base_url}/chat/completions"
+        return request_url(self.api, self.base_url, self.model)
+
+    @property
+    def headers(self) -> dict[str, str]:
+        """Headers of every request, beside the key."""
+        return HEADERS[self.api]
 
     @cached_property
     def _pictures(self) -> PictureEncoder:
@@ -348,7 +365,8 @@ class Endpoint:
 
     def body(self, conversation: Conversation, messages: list[dict[str, Any]], dialect: Dialect) -> dict[str, Any]:
         """The request as it is sent."""
-        return {"model": self.model, "messages": messages, **dialect.fields(conversation), **self.fields}
+        body = native_body(self.api, self.model, messages, dialect.fields(conversation))
+        return with_fields(body, self.fields)
 
     def order(self, conversation: Conversation) -> CallOrder:
         """What the question may use at most, for the price list: no token is shorter than a byte."""
@@ -444,7 +462,7 @@ def _has_object(text: str) -> bool:
 @lru_cache(maxsize=64)
 def _content(body: bytes) -> Any:
     """The body as JSON, to be looked at only: it is read once to be stored and once to be used."""
-    return read_json(body)
+    return as_chat(read_json(body))
 
 
 def no_reply(refusal: Refusal) -> NoReply:

@@ -22,6 +22,7 @@ from typing import Any, Literal, Protocol, runtime_checkable
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue
+from salon.judge.chat_template import CHAT, expand_chat
 from salon.judge.protocol import check_scale
 from salon.models import ROLE, ROLES, AnyCard, ModelCriterion, Role, is_model, is_one_pass, known_criteria, read_card
 from salon.study import (
@@ -73,7 +74,10 @@ def model_folder(text: str) -> Path | None:
 
 
 def expand_model(text: str, criteria: Sequence[str] = (), *, flag: bool = True) -> list[str]:
-    """A model's folder, also as `model:FOLDER`, stands for all its scorers; any other text names one scorer."""
+    """A model's folder, also as `model:FOLDER`, stands for all its scorers, and a chat scorer for all its scores; any
+    other text names one scorer."""
+    if text.startswith(f"{CHAT}:"):
+        return expand_chat(text)
     parts, folder = split_model_name(text), model_folder(text)
     if folder is None or (parts is not None and parts[1] is not None):
         return [text]
@@ -303,6 +307,7 @@ class RaterSettings(Noun):
     calls: Path | None = Field(
         None, description="Endpoint: file that keeps bought answers  [default: beside the study, STUDY.calls.sqlite]"
     )
+    field: tuple[str, ...] = Field((), description="Endpoint: further field of every request, NAME=VALUE (repeatable).")
     criteria: tuple[Criterion, ...] = Field((), description="What it is asked about; those of the study.")
 
     def on(self, study: Study, folder: Path, criteria: Sequence[str] = ()) -> RaterSettings:
@@ -385,9 +390,10 @@ def is_untrained_vlm(folder: Path) -> bool:
 
 
 def expand_raters(words: Sequence[str], criteria: Sequence[str]) -> list[str]:
-    """An untrained VLM without a criterion stands for one scorer of each criterion; other words stay as they are."""
+    """An untrained VLM without a criterion stands for one scorer of each criterion, a chat scorer for all its scores;
+    other words stay as they are."""
     names: list[str] = []
-    for word in words:
+    for word in [scorer for text in words for scorer in expand_chat(text)]:
         rater = split_rater(word)
         alone = rater is None or rater.criterion is not None
         names += [word] if alone else [f"{word}{MARK}{id}" for id in criteria] or [word]

@@ -61,6 +61,7 @@ from salon.judge.chat_protocol import (
     why_unusable,
     with_cost_of,
 )
+from salon.judge.native_protocols import HOME, Api, check_fields
 from salon.judge.vlm import Conversation, NoReply, Reply
 from salon.store import whole_file
 from salon.study import Setting, Signature
@@ -68,9 +69,6 @@ from salon.study import Setting, Signature
 if TYPE_CHECKING:
     import httpx2
 
-_OWN = {"model", "messages", "temperature", "seed", "max_tokens", "max_completion_tokens", "response_format", "n"}
-_OWN |= {"logprobs", "top_logprobs", "stream"}
-"""Fields of the request that have a setting of their own, or belong to the question."""
 ROUNDS = 3
 """How often a question is asked in one run, while its replies are cut off."""
 MOST_REPLY_TOKENS = 65_536
@@ -114,7 +112,7 @@ class OpenAIChat:
     the signature: it changes no reply that was whole.
 
     `secrets` are read from the environment when a request is sent. `fields` go into every request as they are
-    (reasoning_effort, chat_template_kwargs ...).
+    (reasoning_effort, chat_template_kwargs ...). `api` is the protocol of the server, where it is not OpenAI's.
     """
 
     def __init__(
@@ -131,18 +129,18 @@ class OpenAIChat:
         pictures: PictureSettings | None = None,
         structured: Structured = "auto",
         fields: Mapping[str, Any] | None = None,
+        api: Api = "openai",
         most_tokens: int = MOST_REPLY_TOKENS,
         allow_http: bool = False,
         transport: httpx2.AsyncBaseTransport | None = None,
     ) -> None:
-        if clash := _OWN & set(fields or {}):
-            raise BadValue(f"{min(clash)!r} is no further field: it has a setting of its own", where=name)
+        check_fields(api, fields or {}, name)
         self.name, self.store, self.most_tokens = name, store, most_tokens
         self.asked_again = 0
         """Questions asked with more tokens, because a reply was cut off."""
         base_url = base_address(base_url)
-        self.endpoint = Endpoint(base_url, model, pictures or PictureSettings(), structured, dict(fields or {}))
-        self.dialect = Dialect.first(structured)
+        self.endpoint = Endpoint(base_url, model, pictures or PictureSettings(), structured, dict(fields or {}), api)
+        self.dialect = Dialect.first(structured, api)
         """What the endpoint is believed to understand; learnt from its refusals."""
         self.service = Service(
             base_url, tuple(secrets), limits or Limits(), prices or Prices(), budget or Budget(), allow_http
@@ -158,7 +156,7 @@ class OpenAIChat:
         model: dict[str, Setting] = {"model": end.model, "base_url": end.base_url, "structured": end.structured}
         pictures = {f"pictures.{name}": value for name, value in end.pictures.record().items()}
         further = {f"fields.{name}": json.dumps(value, sort_keys=True) for name, value in end.fields.items()}
-        return Signature(method="openai-chat", settings=model | pictures | further)
+        return Signature(method=f"{end.api}-chat", settings=model | pictures | further)
 
     @property
     def is_hosted(self) -> bool:
@@ -214,6 +212,12 @@ class OpenAIChat:
         notes = [f"the answers are of several models: {names}"] if len(self.served) > 1 else []
         if self.asked_again:
             notes.append(f"asked again with more tokens, because replies were cut off: {self.asked_again:,}")
+        layer = self.endpoint.api == "openai" and urlsplit(self.endpoint.base_url).hostname
+        if layer == urlsplit(HOME["anthropic"]).hostname:
+            notes.append(
+                "the endpoint's OpenAI layer ignores response_format, seed and logprobs without a word: "
+                f"ask it as anthropic:{self.endpoint.model}"
+            )
         return [*notes, *self.dialect.notes(), *self._client.notes()]
 
     @property
@@ -331,7 +335,9 @@ class OpenAIChat:
     def _call(self, question: _PendingQuestion, dialect: Dialect) -> ChatCall:
         body = self.endpoint.body(question.conversation, list(question.messages), dialect)
         order = self.endpoint.order(question.conversation)
-        return ChatCall(url=self.endpoint.url, body=body, order=order, question=question.key)
+        return ChatCall(
+            url=self.endpoint.url, headers=self.endpoint.headers, body=body, order=order, question=question.key
+        )
 
     def _refused_again(self, refusal: Refusal, question: _PendingQuestion) -> Reply | NoReply:
         """What is known of a question without an answer: a server that allows no more tokens leaves it cut off."""
@@ -402,8 +408,12 @@ def write_batch(
 ) -> BatchWritten:
     """Write what is not yet answered to `path`, numbered (`judge-001.jsonl` ...) in files that a server takes.
 
-    A batch cannot learn what the endpoint understands: set `structured` to what it is known to take.
+    A batch cannot learn what the endpoint understands: set `structured` to what it is known to take. OpenAI takes
+    lines; for Anthropic a file is the body of the request that makes a batch, one object with all its `requests`.
     """
+    if vlm.endpoint.api == "gemini":
+        raise BadValue("batch files are for OpenAI's and Anthropic's protocols", found="gemini")
+    is_document = vlm.endpoint.api == "anthropic"
     out, keys = BatchWritten(), set[str]()
     with ExitStack() as stack:
         file: BinaryIO | None = None
@@ -417,7 +427,10 @@ def write_batch(
                 name = path.with_name(f"{path.stem}-{len(out.files) + 1:03d}{path.suffix or '.jsonl'}")
                 file, lines, size = stack.enter_context(whole_file(name)), 0, 0
                 out.files.append(name)
-            file.write(line)
+                if is_document:
+                    file.write(b'{"requests":[\n')
+                    stack.callback(file.write, b"]}\n")
+            file.write(b"," + line if is_document and lines else line)
             lines, size = lines + 1, size + len(line)
             out.written += 1
     return out
@@ -435,8 +448,9 @@ def _batch_line(vlm: OpenAIChat, conversation: Conversation, keys: set[str], out
         out.broken.append(str(error))
         return None
     keys.add(key)
-    url = urlsplit(vlm.endpoint.url).path
-    record = {"custom_id": key, "method": "POST", "url": url, "body": body}
+    record: dict[str, Any] = {"custom_id": key, "params": body}
+    if vlm.endpoint.api == "openai":
+        record = {"custom_id": key, "method": "POST", "url": urlsplit(vlm.endpoint.url).path, "body": body}
     return json.dumps(record, ensure_ascii=False, separators=(",", ":")).encode() + b"\n"
 
 
@@ -470,12 +484,24 @@ def _batch_lines(paths: Sequence[Path]) -> Iterator[tuple[str, bytes]]:
             raise BadFile("a batch result file is needed", found=error.strerror, where=str(path)) from None
 
 
+def _as_openai_line(record: dict[str, Any]) -> dict[str, Any]:
+    """A line of Anthropic's results, which succeeded, errored, was canceled or expired, as OpenAI has it."""
+    result = record.get("result")
+    if not isinstance(result, dict):
+        return record
+    if result.get("type") == "succeeded":
+        return {"custom_id": record["custom_id"], "response": {"status_code": 200, "body": result.get("message")}}
+    error = result.get("error") or {"message": str(result.get("type"))}
+    inner = error.get("error") if isinstance(error, dict) else None  # an error stands in an object of type error
+    return {"custom_id": record["custom_id"], "error": inner or error}
+
+
 def _take_answer(
     vlm: OpenAIChat, line: bytes, orders: dict[str, CallOrder], answered: set[str], received: BatchReceived
 ) -> tuple[str, str] | None:
     """Keep the answer in one line; or (kind, reason) why there is none to keep."""
     try:
-        record = read_json(line)
+        record = _as_openai_line(read_json(line))
         key, response = record["custom_id"], record.get("response")
     except (ValueError, LookupError, TypeError, AttributeError):
         return "broken", "no line of a batch result"

@@ -15,6 +15,7 @@ from salon.calls import Budget, CallStore, Limits, Prices, Secret, base_address,
 from salon.engine import EngineSettings
 from salon.errors import BadValue, SalonError
 from salon.judge.chat_protocol import PictureSettings
+from salon.judge.native_protocols import HOME, KEY_HEADERS, KEY_VARIABLES, read_fields, split_endpoint
 from salon.judge.openai_chat import MOST_REPLY_TOKENS, OpenAIChat
 from salon.judge.reply_storage import CachedVlm, DistributedVlm
 from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
@@ -23,7 +24,7 @@ from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_li
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
-OPENAI_URL = "https://api.openai.com/v1"
+OPENAI_URL = HOME["openai"]
 WAYS = ("model", "transformers", "trained", "measured", "simulated", "script", "plugin")
 """The ways to answer."""
 FLAGS = {"plugin": "judge"}
@@ -36,9 +37,14 @@ class JudgeSpec(Noun):
     """Who answers, and on which terms. One of the ways to answer (`WAYS`) is given."""
 
     model: str | None = Field(
-        None, description="Model at an endpoint that speaks the OpenAI chat protocol: MODEL or openai:MODEL@URL."
+        None,
+        description="Model at an endpoint: MODEL or openai:MODEL@URL; anthropic:MODEL and gemini:MODEL ask in the "
+        "services' own protocols.",
     )
     endpoint: str = Field(OPENAI_URL, description="Address of the endpoint.")
+    api: Literal["openai", "anthropic", "gemini"] = Field(
+        "openai", description="Protocol of the endpoint; anthropic:MODEL and gemini:MODEL say it too."
+    )
     key_env: str = Field(
         "OPENAI_API_KEY",
         description="Environment variable with the key; none for one without. This machine needs none.",
@@ -46,6 +52,9 @@ class JudgeSpec(Noun):
     allow_http: bool = Field(False, description="Allow plain http beyond this machine.")
     structured: Literal["auto", "schema", "json", "none"] = Field(
         "auto", description="How to make the endpoint answer JSON; auto finds out what it supports."
+    )
+    field: tuple[str, ...] = Field(
+        (), description="Further field of every request, NAME=VALUE, such as reasoning_effort=high (repeatable)."
     )
     pixels: int = Field(1024 * 1024, ge=64, description="Most pixels of a picture; larger ones are made smaller.")
     picture_url: str | None = Field(
@@ -96,23 +105,33 @@ class JudgeSpec(Noun):
     @model_validator(mode="before")
     @classmethod
     def _split_model(cls, fields: Any) -> Any:
-        """`openai:MODEL@URL` as model and endpoint."""
-        model = fields.get("model") if isinstance(fields, dict) else None
-        if not isinstance(model, str):
+        """`openai:MODEL@URL` as protocol, model and endpoint; the service's address and key where none is named."""
+        word = fields.get("model") if isinstance(fields, dict) else None
+        if not isinstance(word, str):
             return fields
-        model = model.removeprefix("openai:")
-        name, mark, url = model.rpartition("@http")
-        if not mark:
-            return fields | {"model": model}
-        if fields.get("endpoint", OPENAI_URL) not in (OPENAI_URL, f"http{url}"):
-            raise ValueError(f"the endpoint is named twice: {model} and {fields['endpoint']}; leave --endpoint out")
-        return fields | {"model": name, "endpoint": f"http{url}"}
+        api, model, url = split_endpoint(word)
+        chosen = fields.get("api", "openai")
+        if api == "openai" and not word.startswith("openai:"):
+            api = chosen
+        elif chosen not in ("openai", api):
+            raise ValueError(f"the protocol is named twice: {word} and {chosen}; leave --api out")
+        if url is not None and fields.get("endpoint", OPENAI_URL) not in (OPENAI_URL, url):
+            raise ValueError(f"the endpoint is named twice: {word} and {fields['endpoint']}; leave --endpoint out")
+        fields = fields | {"model": model, "api": api}
+        if url is not None:
+            fields["endpoint"] = url
+        if api in HOME and api != "openai":
+            if fields.get("endpoint", OPENAI_URL) == OPENAI_URL:
+                fields["endpoint"] = HOME[api]
+            if fields.get("key_env", KEY_VARIABLES["openai"]) == KEY_VARIABLES["openai"]:
+                fields["key_env"] = KEY_VARIABLES[api]
+        return fields
 
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """The key for the endpoint; none where it is said so, and for a server of this machine when no key is set."""
         needless = is_local(base_address(self.endpoint)) and not os.environ.get(self.key_env)
-        return () if self.key_env in ("", "none") or needless else (Secret(self.key_env),)
+        return () if self.key_env in ("", "none") or needless else (Secret(self.key_env, *KEY_HEADERS[self.api]),)
 
     @property
     def judge(self) -> str:
@@ -233,6 +252,8 @@ def endpoint_vlm(spec: JudgeSpec, model: str, store: CallStore, budget: Budget |
         budget=budget or Budget(spec.budget),
         pictures=PictureSettings(pixels=spec.pixels, address=spec.picture_url),
         structured=spec.structured,
+        fields=read_fields(spec.field),
+        api=spec.api,
         most_tokens=spec.most_tokens,
         allow_http=spec.allow_http,
     )

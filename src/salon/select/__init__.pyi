@@ -65,6 +65,12 @@ from .gate_run import (
     page_beside as page_beside,
     pass_gate as pass_gate,
 )
+from .group_reward import (
+    GroupReward as GroupReward,
+    GroupScores as GroupScores,
+    flow_factory_group_reward as flow_factory_group_reward,
+    group_reward as group_reward,
+)
 from .pair_export import (
     PAIR_FORMATS as PAIR_FORMATS,
     fused_candidates as fused_candidates,

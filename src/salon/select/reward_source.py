@@ -60,7 +60,7 @@ from numpy.typing import NDArray
 from PIL import Image
 
 from salon.errors import BadValue
-from salon.judge import ScoreSettings, expand_model, make_scorer
+from salon.judge import RaterSettings, ScoreSettings, expand_model, make_scorer
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_reference, read_weights
 from salon.study import Item, Prompt, Scorer, ScorerCard, Signature
 
@@ -174,7 +174,8 @@ class Reward:
         """Number and, where there is none, the reason, as far as the scorer gives one."""
         try:
             with self._lock:
-                together = 1 if self.alone else len(items)
+                # An endpoint gets a request for each picture anyway, and many at once.
+                together = 1 if self.alone and not getattr(scorer, "is_endpoint", False) else len(items)
                 ask = getattr(scorer, "results", None) or scorer.score
                 starts = range(0, len(items), together)
                 results = [result for n in starts for result in ask(items[n : n + together], prompts[n : n + together])]
@@ -406,6 +407,7 @@ def reward(
     name: str = "salon",
     device: str | None = None,
     batch: int = 8,
+    endpoint: RaterSettings | None = None,
     grad: Literal[False] = False,
 ) -> Reward: ...
 
@@ -421,6 +423,7 @@ def reward(
     name: str = "salon",
     device: str | None = None,
     batch: int = 8,
+    endpoint: RaterSettings | None = None,
     grad: Literal[True],
 ) -> DifferentiableReward: ...
 
@@ -435,23 +438,31 @@ def reward(
     name: str = "salon",
     device: str | None = None,
     batch: int = 8,
+    endpoint: RaterSettings | None = None,
     grad: bool = False,
 ) -> Reward | DifferentiableReward:
     """A reward of the scorers named, each under its criterion; see `salon.select.reward_source.Reward`.
 
     `reference` is a file written by `salon select reference`. `batch` is how many pictures a network looks at together
-    where `alone` is False. With `grad` the rewards of tensors have a gradient: `DifferentiableReward`.
+    where `alone` is False. `endpoint` has the terms of scorers at endpoints: key, budget, concurrency. With `grad` the
+    rewards of tensors have a gradient: `DifferentiableReward`.
     """
-    opened = open_scorers(scorers, device=device, batch=batch)
+    opened = open_scorers(scorers, device=device, batch=batch, endpoint=endpoint)
     frozen = None if reference is None else read_reference(Path(reference))
     numbers = Reward(opened, weights=weights, reference=frozen, clip=clip, equal=equal, alone=alone, name=name)
     return DifferentiableReward(numbers) if grad else numbers
 
 
-def open_scorers(scorers: Sequence[str | Scorer], *, device: str | None = None, batch: int = 8) -> dict[str, Scorer]:
+def open_scorers(
+    scorers: Sequence[str | Scorer],
+    *,
+    device: str | None = None,
+    batch: int = 8,
+    endpoint: RaterSettings | None = None,
+) -> dict[str, Scorer]:
     """Scorers by criterion (by their own name where they were made for none); a model's folder stands for all of its
     criteria but the flag. BadValue where two scorers speak of the same criterion."""
-    settings = ScoreSettings(device=device, batch=batch)
+    settings = ScoreSettings(device=device, batch=batch, rater=endpoint or RaterSettings())
     names = [
         entry for text in scorers for entry in (expand_model(text, flag=False) if isinstance(text, str) else [text])
     ]

@@ -333,6 +333,8 @@ def untrained_scorer(
         "pixels": settings.pixels,
         "show_prompt": settings.show_prompt,
     }
+    if settings.field:
+        fields["fields"] = " ".join(settings.field)
     signature = Signature(method=UNTRAINED, data=weights, settings=fields)
     return RaterScorer(rater, settings, answers, criteria[chosen], signature, batch=batch)
 
@@ -400,7 +402,7 @@ def _open_endpoint(source: str, form: OnePass, settings: RaterSettings) -> Endpo
         spec = JudgeSpec(
             model=source, key_env=settings.key_env, allow_http=settings.allow_http, pixels=settings.pixels,
             most_tokens=0, concurrency=settings.concurrency, per_minute=settings.per_minute, prices=settings.prices,
-            budget=settings.budget,
+            budget=settings.budget, field=settings.field,
         )  # fmt: skip
         answers = _ENDPOINTS[terms] = EndpointAnswers(spec, form, settings)
     return answers

@@ -7,6 +7,7 @@
     model:FOLDER@CRITERION             a model of your own, made by `salon train` or `salon distill train`
     onepass:FOLDER@CRITERION           a one-pass scorer, made by `salon distill train`, or an untrained VLM
     onepass:openai:MODEL@URL@CRITERION  an untrained VLM at an endpoint
+    chat:FILE@openai:MODEL@URL         the VLM at an endpoint, asked by a template of yours or of Salon
     checklist:FILE@VLM                 a weighed checklist, asked of the VLM in a folder
     table:FILE                         scores made elsewhere: item, value, sigma
     NAME, python:MODULE:NAME           a plugin: a scorer or a reward function of another package, or of a module
@@ -32,6 +33,7 @@ from typing import Any
 import pyarrow as pa
 
 from salon.errors import BadFile, BadValue, SalonError
+from salon.judge.chat_template import split_chat_name
 from salon.judge.measurements.table import MEASUREMENTS
 from salon.judge.model_scorers import split_model_name, split_rater
 from salon.judge.scoring import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput, ScoreSettings
@@ -71,6 +73,7 @@ _OTHER_FORMS = (
     ("onepass:FOLDER@CRITERION", "a VLM trained by salon distill train; --model FOLDER takes all its criteria"),
     ("onepass:FOLDER", "an untrained VLM, asked for all criteria of the study at once"),
     ("onepass:openai:MODEL@URL", "the same at an endpoint"),
+    ("chat:FILE@openai:MODEL@URL", "a VLM at an endpoint, asked by a template; also anthropic:MODEL and gemini:MODEL"),
     ("checklist:FILE@VLM", "weighed yes-or-no questions"),
     ("table:FILE", "scores made elsewhere"),
     ("python:MODULE:NAME", "a scorer, or a reward function, of your own"),
@@ -97,6 +100,7 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultC
     settings = settings or ScoreSettings()
     kind, _, place = text.partition(":")
     rater, model = split_rater(text), split_model_name(text)
+    chat = split_chat_name(text)
     options: dict[str, Any] = {"device": settings.device, "batch": settings.batch}
     reading: dict[str, Any] = {"text": settings.text, "batch": settings.batch}
     scorer: Scorer | None
@@ -110,13 +114,15 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultC
         if kind == "hpsv3":
             options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
         scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
+    elif (chat is not None or (rater is not None and rater.is_endpoint)) and settings.engine != "here":
+        raise BadValue(
+            "--engine is for networks that run in Salon's own processes",
+            found=f"{settings.engine} with an endpoint",
+            remedy="an endpoint is asked many questions at once already: see --concurrency",
+        )
+    elif chat is not None:
+        scorer = _import("scorers.chat").ChatScorer(chat, settings.rater, batch=settings.batch)
     elif rater is not None:
-        if rater.is_endpoint and settings.engine != "here":
-            raise BadValue(
-                "--engine is for networks that run in Salon's own processes",
-                found=f"{settings.engine} with an endpoint",
-                remedy="an endpoint is asked many questions at once already: see --concurrency",
-            )
         scorer = _import("scorers.one_pass").untrained_scorer(rater, settings.rater, **options)
     elif model is not None and (kind == "onepass" or is_one_pass(model[0])):
         scorer = _import("scorers.one_pass").one_pass_scorer(*model, **options)

@@ -43,6 +43,7 @@ from salon.judge import (
     ScoreResult,
     ScorerInput,
     ScoreSettings,
+    expand_raters,
     make_scorer,
     scorer_names,
     split_model_name,
@@ -353,7 +354,7 @@ def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor
 
 def _split_order(order: LoadOrder) -> tuple[list[str], list[tuple[Path, list[str]]]]:
     """Scorers that look at a picture by themselves; and models with the criteria wanted of them, none for all."""
-    scorer_words = [name for name in order.scorers if split_model_name(name) is None]
+    scorer_words = expand_raters([name for name in order.scorers if split_model_name(name) is None], ())
     picked: dict[Path, list[str]] = {}
     for folder, criterion in filter(None, map(split_model_name, order.scorers)):
         picked.setdefault(folder, []).extend([criterion] if criterion else ())
