@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -16,31 +16,11 @@ from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
 from salon.judge import ScoreSettings
-from salon.select import (
-    DecisionSettings,
-    Gate,
-    LoadOrder,
-    Neighborhood,
-    ScoringModel,
-    ScoringService,
-    ServiceSettings,
-    WatchedLog,
-    open_neighborhood,
-    read_drift_reference,
-    read_gate,
-    read_reference,
-)
-from salon.web.scoring.access import (
-    SCOPES,
-    ScoringSettings,
-    check_scoring_settings,
-    new_token,
-    read_tokens,
-    revoke_token,
-)
-from salon.web.scoring.app import create_scoring_app
-from salon.web.scoring.routes import gate_criterion
-from salon.web.server import listen, serve_app
+from salon.select import DecisionSettings, ServiceSettings
+from salon.web.scoring.access import SCOPES, ScoringSettings
+
+if TYPE_CHECKING:
+    from salon.select import Gate, Neighborhood, ScoringModel, WatchedLog
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
@@ -105,6 +85,11 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
       salon serve-scores --add-token shop --scope score
       salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
     """
+    from salon.select import LoadOrder, ScoringService, read_reference
+    from salon.web.scoring.access import check_scoring_settings
+    from salon.web.scoring.app import create_scoring_app
+    from salon.web.server import listen, serve_app
+
     if flags["add_token"] or flags["revoke_token"] or flags["list_tokens"]:
         _change_tokens(flags, as_json)
         return
@@ -132,6 +117,9 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
 
 def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
     """Gates by the names of their files; each must fit a criterion that is served."""
+    from salon.select import read_gate
+    from salon.web.scoring.routes import gate_criterion
+
     gates = {path.stem: read_gate(path) for path in files}
     if len(gates) < len(files):
         raise InputError("gates in files of different names are needed", found="a name twice")
@@ -141,6 +129,8 @@ def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
 
 
 def _open_log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
+    from salon.select import WatchedLog, read_drift_reference
+
     if flags["log_folder"] is None:
         if flags["drift_reference"] is not None:
             raise InputError("--drift-reference goes with --log", found="no --log")
@@ -153,6 +143,8 @@ def _open_log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
 
 
 def _neighbourhood(flags: dict[str, Any]) -> Neighborhood | None:
+    from salon.select import open_neighborhood
+
     if flags["study"] is None:
         return None
     if not flags["models"]:
@@ -161,6 +153,8 @@ def _neighbourhood(flags: dict[str, Any]) -> Neighborhood | None:
 
 
 def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], as_json: bool) -> None:
+    from salon.web.scoring.access import new_token, read_tokens
+
     token = None
     if not web.no_token and not read_tokens(web.folder):
         token = new_token(web.folder, "first", SCOPES)
@@ -177,6 +171,8 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
 
 
 def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
+    from salon.web.scoring.access import new_token, read_tokens, revoke_token
+
     folder: Path = flags["folder"]
     actions = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
     if len(actions) > 1:
