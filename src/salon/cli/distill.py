@@ -25,7 +25,7 @@ from salon.cli.judge_options import judge_options, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.cli.train_reward import plan_options
 from salon.errors import BadValue
-from salon.evaluate import KINDS, ScoreEvaluationSettings, table_latex, table_markdown
+from salon.evaluate import KINDS, ScoreEvaluationSettings
 from salon.train import AblateSettings, DistillLabelSettings, DistillSettings
 
 if TYPE_CHECKING:
@@ -360,8 +360,8 @@ def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 # -- evaluate -------------------------------------------------------------------------------------------------------
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
-_TEXTS = {".md": table_markdown, ".tex": table_latex}
-"""How a table is written as text, by the ending of its file."""
+_TEXTS = (".md", ".tex")
+"""Endings of files in which a table is text."""
 
 
 @click.command(cls=SectionedCommand)
@@ -486,11 +486,12 @@ def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:
 
 
 def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:
-    from salon.evaluate import table_records
+    from salon.evaluate import table_latex, table_markdown, table_records
     from salon.store import whole_file, write_plain
 
     if output.suffix not in _TEXTS:
         write_plain(table_records(table), output, overwrite=overwrite)
         return
     with whole_file(output, overwrite=overwrite) as file:
-        file.write(_TEXTS[output.suffix](table).encode())
+        text = table_latex(table) if output.suffix == ".tex" else table_markdown(table)
+        file.write(text.encode())

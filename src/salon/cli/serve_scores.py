@@ -17,7 +17,7 @@ from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
 from salon.judge import ScoreSettings
 from salon.select import DecisionSettings, ServiceSettings
-from salon.web.scoring.access import SCOPES, ScoringSettings
+from salon.web.scoring.settings import SCOPES, ScoringSettings
 
 if TYPE_CHECKING:
     from salon.select import Gate, Neighborhood, ScoringModel, WatchedLog

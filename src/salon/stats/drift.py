@@ -41,10 +41,9 @@ from scipy.stats import hypergeom
 
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
+from salon.stats.limits import LEAST_VALUES
 
 Floats = NDArray[np.float64]
-LEAST_VALUES = 20
-"""Values that a reference or a window needs at least: with fewer no shift of any size could alarm at later looks."""
 
 
 @dataclass(frozen=True)

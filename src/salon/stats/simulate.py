@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -28,13 +28,12 @@ from scipy.optimize import brentq
 
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
+from salon.stats.limits import MAX_ITEMS, LawKind
 
 Ranks = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_ITEMS = 127
-"""Ranks are int8."""
 
 A_WINS, B_WINS, TIE = 0, 1, 2
 
@@ -346,9 +345,6 @@ def _check_shape(prompts: int, raters: int, items: int) -> None:
 
 
 # -- ranking laws ------------------------------------------------------------------------------------------------------
-
-
-LawKind = Literal["uniform", "mallows", "thurstone", "plackett_luce", "factions"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,8 +30,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import ndimage
 
-from salon.bench.posters.answers_numbers import SCALES, Convention
+from salon.bench.posters.answers_numbers import SCALES
 from salon.bench.posters.item import Box
+from salon.bench.posters.settings import Convention
 from salon.bench.posters.tasks import ALIGNMENTS, CLASSIC_EFFECTS, GRID, ROTATIONS, fold_label
 
 Pixels = NDArray[np.uint8]
