@@ -9,8 +9,7 @@ import click
 
 from salon.cli.console import json_option, print_closing, print_json, print_table, say, spinner
 from salon.cli.lazy_commands import LazyGroup
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
+from salon.cli.options import options_from, output_option, settings_from
 from salon.cli.study_argument import STUDY
 from salon.errors import BadValue
 from salon.fuse import BridgeSettings, RehearsalSettings

@@ -167,13 +167,13 @@ def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
       salon plan budget --items 50 --raters 5     how many of all pairs must be compared
       salon plan budget study                     how few of a study's comparisons would have done
     """
+    if ctx.invoked_subcommand is not None:
+        _refuse(flags_on_command_line(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
+        return
     from salon.check import plan as make_plan
     from salon.cli.check_report import print_plan
     from salon.store import null_for
 
-    if ctx.invoked_subcommand is not None:
-        _refuse(flags_on_command_line(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
-        return
     settings = settings_from(PlanSettings, flags)
     with spinner("planning") as step:
         report: PlanReport = make_plan(settings, null_for, progress=step)

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from salon.cli.console import Cell, html_option, json_option, print_json, print_table, say, spinner, write_page
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
+from salon.cli.options import options_from, output_option, settings_from
 from salon.cli.study_argument import STUDY
 from salon.fuse import FuseSettings, LabelSettings
 

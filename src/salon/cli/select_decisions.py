@@ -21,8 +21,7 @@ from salon.cli.console import (
     spinner,
     staged_progress_bar,
 )
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
+from salon.cli.options import options_from, output_option, settings_from
 from salon.errors import BadFile, InputError
 from salon.select import PAIR_FORMATS, DriftSettings, GateSettings, PreferencePairSettings
 

@@ -10,8 +10,7 @@ import click
 from click.core import ParameterSource
 
 from salon.cli.console import json_option, print_json, print_table, result_console, say, spinner
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option, overwrite_option
+from salon.cli.options import options_from, output_option, overwrite_option, settings_from
 from salon.collect import SimulateSettings
 from salon.errors import BadFile, BadValue
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,7 +11,14 @@ import click
 
 import salon
 from salon.cli.console import count, json_option, print_json, print_table, printable, progress_bar, result_console, say
-from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
+from salon.cli.options import (
+    PluginChoice,
+    SectionedCommand,
+    options_from,
+    output_option,
+    overwrite_option,
+    settings_from,
+)
 from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue, UnknownReference
 from salon.store import EXPORTS, FIELD_FILES, KINDS, Columns, Policies
@@ -23,12 +30,6 @@ if TYPE_CHECKING:
     from salon.study import CompareWithin, Criterion, Study
 
 DERIVED = "rankings"
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
-
-
-def output_option(what: str) -> Callable[[Any], Any]:
-    """The flag every command that writes shares."""
-    return click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help=what)
 
 
 # -- init --------------------------------------------------------------------------------------------------------

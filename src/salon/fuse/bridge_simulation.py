@@ -16,7 +16,6 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.stats import norm, spearmanr
 
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, Ints, plan_group, planned_calls
@@ -91,6 +90,8 @@ def rehearse_bridge(
     settings: RehearsalSettings | None = None, *, progress: Callable[[str], None] = lambda step: None
 ) -> Rehearsal:
     """Both ways of choosing opponents on the same items, the same pool and the same judge."""
+    from scipy.stats import norm
+
     chosen = settings or RehearsalSettings()
     judge = draw_judge(chosen, np.random.default_rng(chosen.seed))
     plan = plan_group([str(item) for item in range(chosen.items)], chosen.bridge(adaptive=False))
@@ -162,6 +163,8 @@ def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
 
 def _srcc(scores: Floats, truth: Floats) -> float:
     """Items with the same answers have the same score; the last digits of a sum are no order."""
+    from scipy.stats import spearmanr
+
     return float(spearmanr(np.round(scores, 9), truth).statistic)
 
 

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue, SalonError
-from salon.judge.openai_chat import MOST_REPLY_TOKENS
+from salon.judge.vlm import MOST_REPLY_TOKENS
 from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_lines
 
 if TYPE_CHECKING:

@@ -24,7 +24,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from scipy.stats import t as student
 
 from salon.errors import BadFile, BadValue
 from salon.judge import (
@@ -315,6 +314,8 @@ def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[RaterO
 
 
 def _mean(values: NDArray[np.float64], *, share: bool) -> Estimate:
+    from scipy.stats import t as student
+
     mean, n = float(values.mean()), len(values)
     if n < 2 or float(values.std()) == 0:  # raters who all agree have a spread that they do not show
         return Estimate(mean, None, None, n, "rater", method="no interval: one rater, or no two that differ")

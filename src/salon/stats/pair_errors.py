@@ -28,17 +28,19 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons
 from salon.stats.jit import compiled
 from salon.stats.pair_fit import PairFit, fit_information
 from salon.stats.pair_models import DENSE_ITEMS, Information, answer_slope, chances, has_tie, model_code, slopes
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -110,6 +112,8 @@ def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
 
 def clustered_errors(fit: PairFit, counts: PairCounts, sums: Floats | csr_array) -> Errors:
     """The cluster sandwich from `cluster_scores`; clusters without answers do not count."""
+    from scipy.sparse import csr_array
+
     bread = fit_information(fit, counts)
     own = _answering_sums(fit, sums, bread)
     count = own.shape[0]
@@ -262,6 +266,8 @@ def answering_clusters(sums: Floats | csr_array, noise: Floats) -> Any:
 
     `noise` (items,) is the rounding below which a sum counts as nothing.
     """
+    from scipy.sparse import csr_array
+
     if isinstance(sums, csr_array):
         table = abs(sums)
         active = np.asarray(table.sum(axis=1)).ravel() > 0
@@ -287,6 +293,8 @@ def _sparse_sums(
     a: NDArray[Any], b: NDArray[Any], cluster: NDArray[Any], slope: Floats, slope_t: Floats, shape: tuple[int, int]
 ) -> csr_array:
     """The same sums as entries: every comparison adds one for each item and one for the tie parameter."""
+    from scipy.sparse import csr_array
+
     values, columns, rows = [slope, -slope, slope_t], [a, b, np.full_like(a, shape[1] - 1)], [cluster] * 3
     parts = 3 if slope_t.any() else 2
     entries = tuple(np.concatenate(each[:parts]) for each in (values, rows, columns))
@@ -376,6 +384,8 @@ def nearby_sandwich(bread: Information, meat: Information, *, located: bool) -> 
 
 def nearby_clusters(bread: Information, sums: Any, *, located: bool) -> tuple[Floats, float]:
     """Variances under clusters whose slopes add up to the rows of `sums` (clusters, parameters)."""
+    from scipy.sparse import csr_array
+
     n, count = bread.items, sums.shape[0]
     mean = np.asarray(sums.mean(axis=0)).ravel()[:n]
     if isinstance(sums, csr_array):

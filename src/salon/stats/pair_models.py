@@ -21,16 +21,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.sparse import coo_array, csc_array
-from scipy.sparse.linalg import splu
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts
 from salon.stats.jit import compiled
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -313,6 +314,9 @@ class Factor:
     """An information matrix factored once: dense Cholesky up to DENSE_ITEMS items, sparse LU above."""
 
     def __init__(self, information: Information) -> None:
+        from scipy.linalg.lapack import dpotrf
+        from scipy.sparse.linalg import splu
+
         self._items, self._floating = information.items, information.floating
         shift = information.own.mean() / self._items if self._floating else 0.0
         if self._items <= DENSE_ITEMS:
@@ -327,6 +331,8 @@ class Factor:
 
     def solve(self, rhs: Floats) -> Floats:
         """Solutions for the columns of rhs, (parameters,) or (parameters, k)."""
+        from scipy.linalg.lapack import dpotrs
+
         if self._items <= DENSE_ITEMS:
             x: Floats = dpotrs(self._factor, rhs, lower=True)[0]
         else:
@@ -353,6 +359,8 @@ def centered(x: Floats, items: int) -> Floats:
 
 def _sparse(information: Information, shift: float) -> csc_array:
     """The sparse matrix; a free location is fixed at item 0 (any contrast of scores is the same)."""
+    from scipy.sparse import coo_array
+
     n, i, j, edge = information.items, information.i, information.j, information.edge
     diagonal = information.diagonal()
     diagonal[0] += shift * n

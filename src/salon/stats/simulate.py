@@ -24,7 +24,6 @@ from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
@@ -427,6 +426,7 @@ def expected_tau(law: RankingLaw, raters: int, items: int) -> float:
 
 def fit_tau(law: RankingLaw, target: float, raters: int, items: int) -> RankingLaw:
     """`law` with the parameter that makes its mean pair tau `target`; all else is kept."""
+    from scipy.optimize import brentq
 
     def excess(log_x: float) -> float:
         return expected_tau(replace(law, parameter=float(np.exp(log_x))), raters, items) - target

@@ -11,7 +11,6 @@ import json
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import norm
 
 from salon.collect.simulate.panel import (
     Planted,
@@ -117,6 +116,8 @@ def _judgments(s: SimulateSettings, labels: StudyIds, rng: np.random.Generator) 
 
 def _levels(s: SimulateSettings, law: RankingLaw, rng: np.random.Generator) -> np.ndarray:
     """Ratings 1..levels, (raters, prompts x items): impressions cut where each level is used equally often."""
+    from scipy.stats import norm
+
     blind = s.model == "uniform"
     noise = 1.0 if blind else law.parameter
     stretch = 0.0 if blind else 1.0
