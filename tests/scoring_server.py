@@ -24,8 +24,9 @@ from salon.select.service import model as scoring_model
 from salon.study import ScorerCard, Signature
 from salon.web import server as run
 from salon.web.scoring import models as routes_models
-from salon.web.scoring.access import SCOPES, ScoringSettings, new_token
+from salon.web.scoring.access import new_token
 from salon.web.scoring.app import create_scoring_app
+from salon.web.scoring.settings import SCOPES, ScoringSettings
 
 NAMES = ("gray", "held", "dark", "sure", "words", "wide", "broken")
 POISON = 13

@@ -17,8 +17,9 @@ from scoring_server import Served, b64, png, serving
 
 from salon.errors import BadFile, BadValue
 from salon.select import BadPicture
-from salon.web.scoring.access import FILE, ScoringSettings, check_scoring_settings, new_token, read_tokens, revoke_token
+from salon.web.scoring.access import FILE, check_scoring_settings, new_token, read_tokens, revoke_token
 from salon.web.scoring.requests import is_plain, read_below, split_form
+from salon.web.scoring.settings import ScoringSettings
 
 SHAPE = {"error", "needed", "found", "where", "remedy", "request"}
 

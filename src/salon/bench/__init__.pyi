@@ -7,7 +7,6 @@ from .arena import (
     RoutingJob as RoutingJob,
 )
 from .arena_fit import (
-    ArenaSettings as ArenaSettings,
     arena_snapshot as arena_snapshot,
 )
 from .board import (
@@ -22,7 +21,6 @@ from .board import (
     retract as retract,
 )
 from .bundle import (
-    ENDING as ENDING,
     add_entry as add_entry,
     open_submission as open_submission,
     pack as pack,
@@ -49,13 +47,11 @@ from .judging import (
     FINAL_FAILURES as FINAL_FAILURES,
     MEASURED as MEASURED,
     POINTS_CRITERION as POINTS_CRITERION,
-    JudgeTerms as JudgeTerms,
     open_judges as open_judges,
     plan_role as plan_role,
     read_roles as read_roles,
     suite_roles as suite_roles,
 )
-from .posters.answers_numbers import Convention as Convention
 from .posters.comparison import (
     ComparisonValue as ComparisonValue,
     PosterContestant as PosterContestant,
@@ -87,12 +83,10 @@ from .posters.paper_tables import (
 from .posters.results import (
     MetricResult as MetricResult,
     PosterReport as PosterReport,
-    PosterScoreSettings as PosterScoreSettings,
     TaskResult as TaskResult,
 )
 from .posters.run import (
     CUT_OFF as CUT_OFF,
-    MAX_TOKENS as MAX_TOKENS,
     RunForecast as RunForecast,
     Spend as Spend,
     forecast_named as forecast_named,
@@ -106,6 +100,11 @@ from .posters.score_report import (
     absent_notes as absent_notes,
     report_page as report_page,
     score_tables as score_tables,
+)
+from .posters.settings import (
+    MAX_TOKENS as MAX_TOKENS,
+    Convention as Convention,
+    PosterScoreSettings as PosterScoreSettings,
 )
 from .posters.tasks import (
     GENERATION as GENERATION,
@@ -137,7 +136,6 @@ from .result import (
 from .rewards import (
     RewardPlace as RewardPlace,
     RewardTables as RewardTables,
-    RewardTableSettings as RewardTableSettings,
     check_generator as check_generator,
     reward_tables as reward_tables,
     score_study_pictures as score_study_pictures,
@@ -152,6 +150,12 @@ from .run import (
     SuitePlan as SuitePlan,
     plan_suite as plan_suite,
     run_suite as run_suite,
+)
+from .settings import (
+    ENDING as ENDING,
+    ArenaSettings as ArenaSettings,
+    JudgeTerms as JudgeTerms,
+    RewardTableSettings as RewardTableSettings,
 )
 from .site.build import build_site as build_site
 from .site.raters_page import (

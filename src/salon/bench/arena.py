@@ -23,7 +23,6 @@ from typing import Annotated, Final, Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy import stats
 
 from salon.errors import BadValue
 from salon.stats import Errors, Estimate, RankIntervals, rank_intervals, score_interval, two_way_errors, wilson
@@ -226,6 +225,8 @@ class BoardFit:
 
     def figures(self, level: float) -> list[Estimate]:
         """The scores with their intervals; without one where the fit without a block is unknown or nothing moves."""
+        from scipy import stats
+
         errors, folds = self.errors(), sum(len(part) for part in self.deviations)
         words = "block of raters and prompts" if self.unit == "both" else f"block of {self.unit}s"
         figures = []

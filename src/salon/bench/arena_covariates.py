@@ -14,7 +14,6 @@ from pathlib import Path
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import stats
 
 from salon.bench.arena import AdjustedBoard, ArenaPlace, CovariateEffect, board_points
 from salon.errors import BadValue, StatsError, TooFew, UnknownReference
@@ -134,6 +133,8 @@ def _fit_adjusted(
     level: float,
     seed: int,
 ) -> AdjustedBoard:
+    from scipy import stats
+
     names, of_item = item_generators(study)
     present, pair = np.unique(np.stack([of_item[duels.a], of_item[duels.b]]), return_inverse=True)
     if len(present) < 2:
@@ -208,6 +209,8 @@ def board_errors(
 def _places(
     labels: Sequence[str], counts: Ints, fit: CovariateFit, errors: CovariateErrors, *, level: float, seed: int
 ) -> tuple[ArenaPlace, ...]:
+    from scipy import stats
+
     own: Errors = errors.scores
     rng = np.random.default_rng([seed, 3])
     ranks = rank_intervals(

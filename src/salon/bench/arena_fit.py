@@ -9,11 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from pydantic import Field
 
 from salon.bench.arena import (
     ArenaBoard,
@@ -31,6 +29,7 @@ from salon.bench.arena import (
     win_matrix,
 )
 from salon.bench.arena_covariates import Covariates, adjusted_board, study_covariates
+from salon.bench.settings import ArenaSettings
 from salon.errors import BadValue, DesignError, StatsError, TooFew
 from salon.evaluate import Duels, StudyPart, item_generators, item_prompts, study_duels, study_parts
 from salon.fuse import (
@@ -51,7 +50,7 @@ from salon.fuse import (
     study_groups,
 )
 from salon.stats import Estimate, pair_probabilities
-from salon.study import Noun, Signature, Study
+from salon.study import Signature, Study
 
 ALIKE, WEIGHED = "all criteria alike", "as weighed"
 POLICIES = (
@@ -61,33 +60,6 @@ POLICIES = (
     "Win matrix: a tie is half an answer for each side; pictures of one generator never meet.",
     "Routing: weighted mean of logits; a generator without a score under one of the criteria is left out and named.",
 )
-
-
-class ArenaSettings(Noun):
-    """How `salon bench arena` works."""
-
-    prior: float | None = Field(
-        None,
-        gt=0,
-        le=100,
-        description="Standard deviation of a normal prior on scores, in logits: generators that never lost get finite "
-        "scores. Without it their board says so and has none.",
-    )
-    cluster: Literal["auto", Cluster] = Field(
-        "auto",
-        description="What intervals take as drawn anew; auto: prompts from five on, and raters too from three "
-        "with names on; else raters or answers.",
-    )
-    both_bad: Literal["exclude", "tie"] = Field(
-        "exclude", description="'Both bad' answers order nothing: left out and counted, or taken as ties."
-    )
-    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
-
-    @property
-    def fuse(self) -> FuseSettings:
-        """The same for `salon fuse`."""
-        return FuseSettings(**dict(self), by="generator")
 
 
 def arena_snapshot(

@@ -37,7 +37,6 @@ from salon.errors import BadFile, BadValue
 from salon.store import Metadata, held, whole_file, whole_folder, write_metadata, write_table
 from salon.study import Item, Study
 
-ENDING = ".salon.zip"
 _STAMP = (1980, 1, 1, 0, 0, 0)
 """The same for every member: the time of packing is no part of what is sent."""
 _OWN = ("name", "title", "generator", "by", "link", "licence", "about")

@@ -24,15 +24,15 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext
-from copy import copy
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import pyarrow as pa
 
 from salon.bench.axes import require_logits
 from salon.bench.entry import ANSWERS, LOGITS, Entry
+from salon.bench.settings import JudgeTerms
 from salon.bench.suite import Suite
 from salon.calls import Budget, CallStore
 from salon.errors import BadValue, DesignError, UnknownReference, shorten
@@ -71,7 +71,6 @@ from salon.models import ResultCache
 from salon.study import (
     Criterion,
     Item,
-    Noun,
     Point,
     Scorer,
     ScorerCard,
@@ -265,38 +264,6 @@ KINDS = {
     "plugin": "plugin:NAME",
     "python": "python:MODULE:NAME",
 }
-
-_HERE = {
-    "calls": "File that keeps bought answers  [default: BOARD.calls.sqlite]",
-    "device": "Of judges transformers:FOLDER: cpu, cuda, mps.",
-    "dtype": "Of judges transformers:FOLDER: float32, bfloat16, float16.",
-    "batch_size": "Of judges transformers:FOLDER: questions at a time.",
-}
-
-
-def _term(name: str) -> Any:
-    """The field of that name of `Named`, as `pydantic.Field` gives it."""
-    field = copy(JudgeSpec.model_fields[name])
-    field.description = _HERE.get(name, field.description)
-    return field
-
-
-class JudgeTerms(Noun):
-    """On which terms the judges of a run answer: of `salon judge run`, what does not say who they are."""
-
-    key_env: str = _term("key_env")
-    allow_http: bool = _term("allow_http")
-    structured: Literal["auto", "schema", "json", "none"] = _term("structured")
-    pixels: int = _term("pixels")
-    most_tokens: int = _term("most_tokens")
-    concurrency: int = _term("concurrency")
-    per_minute: float | None = _term("per_minute")
-    prices: Path | None = _term("prices")
-    budget: float | None = _term("budget")
-    calls: Path | None = _term("calls")
-    device: str = _term("device")
-    dtype: str = _term("dtype")
-    batch_size: int = _term("batch_size")
 
 
 def read_roles(texts: Sequence[str], suite: Suite) -> dict[str, str]:

@@ -22,6 +22,7 @@ from pydantic import Field
 
 from salon.bench.rater_evaluation import ScoredPictures, generator_points, open_scorers, score_pictures
 from salon.bench.rater_results import Correlation, SquaredError
+from salon.bench.settings import RewardTableSettings
 from salon.errors import BadValue, DesignError, TooFew, UnknownReference
 from salon.evaluate import category_labels, item_categories, item_generators, item_prompts, people_only
 from salon.fuse import LabelSettings, make_labels
@@ -148,22 +149,6 @@ OVERALL = (
     "The mean of all categories is the mean of the categories' means, as in HPSv3's released benchmark, whatever the "
     "number of their prompts; its interval draws prompts within categories. A category of one prompt leaves none."
 )
-
-
-class RewardTableSettings(Noun):
-    """How `salon bench rewards` works."""
-
-    missing: Literal["refuse", "shared"] = Field(
-        "refuse",
-        description="Of a generator that lacks a prompt: refuse gives it no mean, shared drops the prompt for all.",
-    )
-    overall: Literal["prompts", "categories"] = Field(
-        "prompts",
-        description="What the mean of all categories is: over all prompts, or of the categories' means, as HPSv3's "
-        "released benchmark has it.",
-    )
-    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
 
 @dataclass(frozen=True)

@@ -1,4 +1,3 @@
-from .anchor_draws import AnchorSettings as AnchorSettings
 from .anchors import (
     AnchorReport as AnchorReport,
     anchor as anchor,
@@ -8,10 +7,7 @@ from .planning import (
     LEAST_ITEMS as LEAST_ITEMS,
     BudgetReport as BudgetReport,
     PlanReport as PlanReport,
-    PlanSettings as PlanSettings,
-    SimulatedBudgetSettings as SimulatedBudgetSettings,
     ThinReport as ThinReport,
-    ThinSettings as ThinSettings,
     plan as plan,
     simulated_budget as simulated_budget,
     thin_study as thin_study,
@@ -28,4 +24,10 @@ from .results import (
     Interval as Interval,
     RaterSummary as RaterSummary,
     unranked_flags as unranked_flags,
+)
+from .settings import (
+    AnchorSettings as AnchorSettings,
+    PlanSettings as PlanSettings,
+    SimulatedBudgetSettings as SimulatedBudgetSettings,
+    ThinSettings as ThinSettings,
 )

@@ -12,41 +12,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from pydantic import Field
 
+from salon.check.settings import AnchorSettings
 from salon.errors import TooFew, UnknownReference
-from salon.study import Noun, Study
-
-
-class AnchorSettings(Noun):
-    """How `salon anchor` draws."""
-
-    items: int = Field(4, ge=2, le=12, description="Items per draw (p).")
-    raters: int = Field(5, ge=2, le=100, description="Raters per draw (R).")
-    ties: Literal["random", "stable"] = Field(
-        "random",
-        description="How ties become strict orders: at random, afresh in every draw; or by item order, the same for "
-        "every rater, which creates agreement (only to reproduce papers that did so).",
-    )
-    draws: int = Field(20_000, ge=100, le=2_000_000, description="Draws of R raters and p items.")
-    draw_by: Literal["panels", "items"] = Field(
-        "panels",
-        description="In a catalogue without prompts: raters first, then items they share; or items first, then raters "
-        "who judged them all. The same where every rater judged every item.",
-    )
-    top_items: int = Field(100, ge=2, description="In a catalogue without prompts, only the most judged items.")
-    top_generators: int | None = Field(None, ge=2, description="Keep only this many generators, the best by mean rank.")
-    photographs: Literal["drop", "keep"] = Field(
-        "drop", description="Photographs among generated pictures, as in the test set of HPDv2: left out, or kept."
-    )
-    drop: tuple[str, ...] = Field((), description="Leave out items of this generator or source (repeatable).")
-    criterion: str | None = Field(None, description="Which criterion, when the file holds several.")
-    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
+from salon.study import Study
 
 
 @dataclass(frozen=True)

@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from salon.check.settings import PlanSettings, SimulatedBudgetSettings, ThinSettings
 from salon.errors import InputError, StatsError, TooFew
 from salon.stats import (
     BudgetRow,
@@ -38,21 +39,6 @@ from salon.study import Noun, Signature, Study
 
 KERNEL_TESTS: dict[Literal["T", "p_max", "cycle"], TestName] = {"T": "T", "p_max": "p_max", "cycle": "cycles"}
 """The tests as a report names them, and as the power kernel does."""
-
-
-class PlanSettings(Noun):
-    """What `salon plan` is asked."""
-
-    items: int = Field(4, ge=2, le=12, description="Items per prompt (p).")
-    raters: int = Field(5, ge=2, le=60, description="Raters per prompt (R).")
-    prompts: int = Field(80, ge=2, le=1_000_000, description="Prompts per criterion (n).")
-    criteria: int = Field(1, ge=1, le=1000, description="Criteria that share Holm's adjustment.")
-    model: Literal["mallows", "thurstone", "plackett_luce"] = Field("mallows", description="How raters rank.")
-    tau: float | None = Field(None, gt=0, lt=1, description="Effect: mean tau between two raters  [default: 0.1]")
-    theta: float | None = Field(None, gt=0, description="Effect as Mallows theta, instead of --tau.")
-    alpha: float = Field(0.05, gt=0, lt=0.5, description="Level of the tests.")
-    sims: int = Field(2000, ge=100, le=100_000, description="Simulated studies behind every power figure.")
-    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
 
 
 class PlanPower(Noun):
@@ -177,28 +163,6 @@ FRACTIONS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9, 1.0)
 LEAST_ITEMS = 10
 """Smaller groups hold too few pairs to thin."""
 BOTH_BAD = 3
-
-
-class SimulatedBudgetSettings(Noun):
-    """What `salon plan budget` is asked without a study."""
-
-    items: int = Field(50, ge=4, le=400, description="Without STUDY: items to be compared.")
-    raters: int = Field(5, ge=1, le=1000, description="Without STUDY: raters who answer every pair.")
-    spread: float = Field(2.0, gt=0, le=20, description="Without STUDY: standard deviation of true scores, in logits.")
-    target: float = Field(0.98, gt=0, lt=1, description="Without STUDY: rank correlation with the full design to keep.")
-    studies: int = Field(100, ge=10, le=5000, description="Without STUDY: simulated studies behind every figure.")
-
-
-class ThinSettings(Noun):
-    """What `salon plan budget STUDY` is asked."""
-
-    fraction: tuple[float, ...] = Field(
-        (), description="With STUDY: share of its compared pairs to keep (repeatable)  [default: 0.1, 0.2, ... 1]"
-    )
-    repeats: int = Field(10, ge=2, le=1000, description="With STUDY: random choices of the pairs for each fraction.")
-    prior: float = Field(
-        3.0, gt=0, description="With STUDY: sd of the normal prior of Bradley-Terry scores, in logits."
-    )
 
 
 class PlanBudget(Noun):

@@ -13,9 +13,7 @@ from typing import TypedDict
 import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
-from scipy import sparse, stats
-from scipy.sparse import csgraph
-from scipy.stats import binomtest
+from scipy.special import ndtri
 
 from salon.check.results import CheckSettings, CriterionFigures, FactionFigures, RaterAgreement, RaterSummary
 from salon.check.signal import RankedGroups, answers_comparisons
@@ -111,6 +109,9 @@ def faction_figures(
 
 def _panels(groups: list[RankedGroups]) -> list[tuple[NDArray[np.int32], list[NDArray[np.int64]]]]:
     """Raters who meet, directly or through others, and the prompts of each shape that they answered."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     if len(groups) == 1 and groups[0].panel is not None:
         return [(groups[0].panel, [np.arange(groups[0].n)])]
     raters = np.unique(np.concatenate([shape.rater.ravel() for shape in groups]))
@@ -266,7 +267,7 @@ def _taus(criteria: Sequence[CriterionFigures], settings: CheckSettings) -> dict
     for label, parts in sums.items():
         taus, spreads, n = (np.array(column, float) for column in zip(*parts))
         share = n / n.sum()
-        half = float(stats.norm.ppf((1 + settings.level) / 2)) * float(np.sqrt((share**2 * spreads**2).sum()))
+        half = float(ndtri((1 + settings.level) / 2)) * float(np.sqrt((share**2 * spreads**2).sum()))
         value = float((share * taus).sum())
         ends: tuple[float | None, float | None] = (value - half, value + half)
         method = "normal, prompts as units; pairs of a rater taken as fully correlated"
@@ -383,6 +384,8 @@ def _flags(
     facts: RaterFacts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
 ) -> tuple[str, ...]:
     """Plain words for what should be looked at; `usual` is the median of all raters' tau."""
+    from scipy.stats import binomtest
+
     if n < FEW_JUDGMENTS:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")

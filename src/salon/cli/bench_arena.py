@@ -5,50 +5,21 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.bench import (
-    ArenaBoard,
-    ArenaPlace,
-    ArenaSettings,
-    ArenaSnapshot,
-    RaterResult,
-    RaterTables,
-    Snapshot,
-    arena_snapshot,
-    is_board,
-    open_scorers,
-    publish_snapshot,
-    rater_order_table,
-    rater_tables,
-    raters_report,
-    read_tests,
-    released_test_tables,
-)
-from salon.bench.arena import FOLDER as ARENA
-from salon.bench.rater_results import FOLDER as RATERS
-from salon.cli.console import (
-    Cell,
-    count,
-    html_option,
-    json_option,
-    print_json,
-    print_report_table,
-    print_table,
-    say,
-    spinner,
-    write_page,
-)
+from salon.bench import ArenaSettings
+from salon.cli.console import Cell, count, html_option, json_option, print_json, print_table, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
-from salon.cli.study_argument import STUDY, read_study_argument
+from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue
 from salon.evaluate import ReportSettings
 from salon.judge import ScoreSettings
-from salon.report import MISSING, p_value, with_interval
-from salon.stats import Estimate
-from salon.store import PictureFiles
+
+if TYPE_CHECKING:
+    from salon.bench import ArenaBoard, ArenaPlace, ArenaSnapshot, RaterResult, RaterTables, Snapshot
+    from salon.stats import Estimate
 
 _BOARD = click.option(
     "--board", type=click.Path(path_type=Path, file_okay=False), help="Publish it on this board, as the next snapshot."
@@ -92,6 +63,10 @@ def arena(
       salon bench arena study --covariate ink --covariate position      as if all pictures had the same ink
       salon bench arena study --weights taste/typography=2 --weights taste/mood=1
     """
+    from salon.bench import arena_snapshot
+    from salon.bench.arena import FOLDER as ARENA
+    from salon.cli.study_argument import read_study_argument
+
     settings = settings_from(ArenaSettings, flags)
     _require_board(board)
     criterion_weights = _weights(weights)
@@ -157,6 +132,10 @@ def raters(
       salon bench raters study --rater hpsv3 --rater pickscore --json
       salon bench raters hpdv3/test.json hpdv2/test.json -s hpsv3:hpsv3 -s pickscore:pickscore --html tables.html
     """
+    from salon.bench import rater_tables, raters_report
+    from salon.bench.rater_results import FOLDER as RATERS
+    from salon.cli.study_argument import read_study_argument
+
     settings = settings_from(ReportSettings, flags)
     _require_board(board)
     if scorers:
@@ -186,6 +165,9 @@ def _released_tests(
     settings: ReportSettings,
     flags: dict[str, Any],
 ) -> RaterTables:
+    from salon.bench import open_scorers, read_tests, released_test_tables
+    from salon.store import PictureFiles
+
     if names:
         raise BadValue("--rater names raters of studies, --scorer scorers of test sets", found="both")
     wrong = [str(place) for place in places if not isinstance(place, Path) or place.is_dir()]
@@ -204,6 +186,8 @@ def _released_tests(
 
 def _require_board(board: Path | None) -> None:
     """Before the work: what could not be published after."""
+    from salon.bench import is_board
+
     if board is not None and not is_board(board):
         raise BadFile(
             "a board is needed to publish on",
@@ -233,6 +217,8 @@ def _weights(pairs: Sequence[str]) -> dict[str, float]:
 
 def _publish_snapshot(board: Path | None, folder: str, snapshot: Snapshot) -> tuple[Snapshot, str]:
     """The snapshot as published, and what there is to say of it."""
+    from salon.bench import publish_snapshot
+
     if board is None:
         return snapshot, ""
     published, new = publish_snapshot(board / folder, snapshot)
@@ -251,6 +237,8 @@ MOST_COLUMNS = 8
 
 def print_arena(snapshot: ArenaSnapshot) -> None:
     """Every board with its win matrix and coverage; then who for what."""
+    from salon.report import MISSING, with_interval
+
     simulated = " · SIMULATED answers" if snapshot.simulated else ""
     number = f" · snapshot {snapshot.number}" if snapshot.number else ""
     say(f"{snapshot.study}: {len(snapshot.boards)} boards{number}{simulated}", bold=True)
@@ -286,6 +274,8 @@ def print_arena(snapshot: ArenaSnapshot) -> None:
 
 
 def _print_board(board: ArenaBoard) -> None:
+    from salon.report import p_value, with_interval
+
     if board.places:
         adjusted = {place.generator: place for place in (() if board.adjusted is None else board.adjusted.places)}
         columns = ("rank", "generator", "points", board.scale, "tier", "n", *(("adjusted", "rank") if adjusted else ()))
@@ -310,6 +300,8 @@ def _print_board(board: ArenaBoard) -> None:
 
 
 def _place(place: ArenaPlace, adjusted: dict[str, ArenaPlace]) -> tuple[Cell, ...]:
+    from salon.report import MISSING, with_interval
+
     points = MISSING if place.points is None else with_interval(place.points, 0)
     tier = MISSING if place.tier is None else str(place.tier)
     cells = (_rank(place), place.generator, points, with_interval(place.score, 2), tier, place.n)
@@ -331,6 +323,8 @@ def _rank(place: ArenaPlace) -> str:
 
 
 def _percent(share: Estimate, digits: int = 0) -> str:
+    from salon.report import with_interval
+
     scaled = share.transform(lambda end: 100 * end)
     return with_interval(scaled, digits)
 
@@ -353,6 +347,10 @@ def _coverage(board: ArenaBoard) -> str:
 
 def print_raters(tables: RaterTables) -> None:
     """Agreement by criterion beside ceilings, accuracy by study, and the order of generators."""
+    from salon.bench import rater_order_table
+    from salon.cli.console import print_report_table
+    from salon.report import MISSING
+
     for study in tables.studies:
         if study.count == "pairs":
             rater_columns = [(rater.rater, on) for rater in tables.raters if (on := rater.on(study.study)) is not None]
@@ -409,6 +407,8 @@ def print_raters(tables: RaterTables) -> None:
 
 
 def _accuracy(rater: RaterResult, study: str) -> str:
+    from salon.report import MISSING
+
     on = rater.on(study)
     if on is None:
         return MISSING
@@ -416,4 +416,6 @@ def _accuracy(rater: RaterResult, study: str) -> str:
 
 
 def _share(figure: Estimate | None, digits: int = 0) -> str:
+    from salon.report import MISSING
+
     return MISSING if figure is None else _percent(figure, digits)

@@ -5,43 +5,11 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.bench import (
-    CAPABILITY,
-    ENDING,
-    OVERALL,
-    Board,
-    EntryResult,
-    EntryTerms,
-    JudgeTerms,
-    SiteFigures,
-    Standing,
-    Submission,
-    Suite,
-    SuitePlan,
-    add_entry,
-    build_site,
-    entry_folder,
-    folder_name,
-    is_board,
-    new_board,
-    open_board,
-    open_judges,
-    open_submission,
-    open_suite,
-    pack as packed,
-    plan_suite,
-    published_results,
-    read_result,
-    read_roles,
-    restore as restored,
-    retract as retracted,
-    run_suite,
-    standings,
-)
+from salon.bench import CAPABILITY, ENDING, OVERALL, JudgeTerms
 from salon.cli.console import (
     Cell,
     figures_option,
@@ -55,10 +23,12 @@ from salon.cli.console import (
 )
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadFile, BadValue
-from salon.generate import CallTerms, make_generators
-from salon.judge import UnreadLimits, make_scorer
-from salon.report.numbers import fixed
-from salon.study import Generator, Scorer
+from salon.judge import UnreadLimits
+
+if TYPE_CHECKING:
+    from salon.bench import Board, EntryResult, Standing, Submission, Suite, SuitePlan
+    from salon.generate import CallTerms
+    from salon.study import Generator, Scorer
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -129,6 +99,9 @@ def run(
       salon bench run board --scorer eps=model:taste-heads@taste/mood          score what is there
       salon bench run posters-2 -o board-2 --entries-of board                  the same entries by another suite
     """
+    from salon.bench import is_board, open_board, open_judges, plan_suite, read_roles, run_suite
+    from salon.generate import CallTerms
+
     suite, board = _suite_and_board(place, output, private)
     carry = None if entries_of is None else open_board(entries_of)
     if not names and carry is None and not is_board(board):
@@ -179,6 +152,8 @@ def run(
 
 def _suite_and_board(place: str, output: Path | None, private: Path | None) -> tuple[Suite, Path]:
     """The suite, and the folder of the board."""
+    from salon.bench import is_board, open_board, open_suite
+
     if is_board(Path(place)):
         if output is not None and output.resolve() != Path(place).resolve():
             raise BadValue("--output goes with a SUITE", found=f"the board {place}", remedy="leave -o out")
@@ -191,6 +166,8 @@ def _suite_and_board(place: str, output: Path | None, private: Path | None) -> t
 
 def _generators(names: Sequence[str], suite: Suite, terms: CallTerms) -> dict[str, Generator]:
     """By the words that name them; a table of several generators counts them through."""
+    from salon.generate import make_generators
+
     prompts = [source.prompt for source in suite.prompts]
     by_word: dict[str, Generator] = {}
     for name in dict.fromkeys(names):
@@ -200,6 +177,8 @@ def _generators(names: Sequence[str], suite: Suite, terms: CallTerms) -> dict[st
 
 
 def _scorers(texts: Sequence[str], suite: Suite) -> dict[str, Scorer]:
+    from salon.judge import make_scorer
+
     columns = [rule.id for rule in suite.card.preferences]
     by_column: dict[str, Scorer] = {}
     for text in texts:
@@ -265,6 +244,8 @@ TITLES = {CAPABILITY: "Capability", OVERALL: "Overall"}
 
 def print_standings(board: Board) -> None:
     """Published entries best first, then provisional ones with their bounds, then those taken back."""
+    from salon.bench import entry_folder, published_results, read_result, standings
+
     results = published_results(board)
     card = board.suite.card
     say(f"{card.title}: {len(results):,} published entries of {len(board.entries):,}", bold=True)
@@ -302,12 +283,16 @@ def prompts_by_axis(counts: Mapping[str, int], titles: Mapping[str, str]) -> str
 
 
 def _cells(place: Standing) -> tuple[str, str]:
+    from salon.report.numbers import fixed
+
     figure = place.figure
     ranks = str(place.rank) if place.low == place.high else f"{place.rank} ({place.low}-{place.high})"
     return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]", ranks
 
 
 def _bounds(result: EntryResult) -> str:
+    from salon.report.numbers import fixed
+
     axes = {"Capability": result.capability, **result.eps, **({"Overall": result.overall} if result.overall else {})}
     ends = {name: (fixed(axis.figure.value, 1), fixed(axis.at_best, 1)) for name, axis in axes.items()}
     return ", ".join(
@@ -354,6 +339,8 @@ def add(board: Path, place: Path, suite: str | None, as_json: bool, **terms: str
       salon bench add board pictures/flux --name flux --licence CC-BY-4.0
       salon bench add board pictures/flux --name flux --licence CC0-1.0 --suite broad
     """
+    from salon.bench import EntryTerms, add_entry, is_board, new_board, open_board, open_submission, open_suite
+
     if is_board(board) and suite is not None:
         raise BadValue("a board has its suite already", found=f"--suite {suite}", where=str(board))
     if not is_board(board) and suite is None:
@@ -409,6 +396,8 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
       salon bench pack broad pictures/flux --name flux --licence CC-BY-4.0 --by "Black Forest"
       salon bench pack board flux -o flux.salon.zip
     """
+    from salon.bench import EntryTerms, folder_name, open_submission, pack as packed
+
     board_suite, source = _source(suite, place)
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
@@ -420,6 +409,8 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
 
 
 def _source(suite: str, place: str) -> tuple[Suite, Path]:
+    from salon.bench import entry_folder, is_board, open_board, open_suite
+
     if not is_board(Path(suite)):
         return open_suite(suite), Path(place)
     board = open_board(Path(suite))
@@ -444,6 +435,8 @@ def retract(board: Path, name: str, reason: str, undo: bool, as_json: bool) -> N
       salon bench retract board flux --reason "pictures were chosen from eight tries each"
       salon bench retract board flux --undo
     """
+    from salon.bench import open_board, restore as restored, retract as retracted
+
     home = open_board(board)
     entry = restored(home, name) if undo else retracted(home, name, reason)
     if as_json:
@@ -477,6 +470,8 @@ def site(
       salon bench site boards/posters -o site --title "Posters, spring"
       salon bench site boards/posters -o site --figures figures     its charts for a paper, a folder for each page
     """
+    from salon.bench import SiteFigures, build_site, open_board
+
     with progress_bar("pictures and pages", quiet=quiet or as_json) as step:
         charts = None if figures is None else SiteFigures(figures)
         on_page = None if charts is None else charts.write_page

@@ -5,34 +5,12 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import click
 from click.core import ParameterSource
 
-from salon.bench import (
-    POSTERS,
-    ComparisonValue,
-    PaperCell,
-    PosterContestant,
-    PosterPaperTable,
-    PosterReport,
-    PosterScoreSettings,
-    RunCard,
-    absent_notes,
-    compare_files,
-    compared_page,
-    contestant_name,
-    find_files,
-    is_apart,
-    picture_root,
-    read_card,
-    read_judges,
-    report_page,
-    score_files,
-    score_tables,
-    with_released,
-)
+from salon.bench import PosterScoreSettings
 from salon.cli.console import (
     html_option,
     json_option,
@@ -47,8 +25,16 @@ from salon.cli.console import (
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile
-from salon.report import MISSING, with_interval
-from salon.report.numbers import fixed
+
+if TYPE_CHECKING:
+    from salon.bench import (
+        ComparisonValue,
+        PaperCell,
+        PosterContestant,
+        PosterPaperTable,
+        PosterReport,
+        RunCard,
+    )
 
 POSTER_COMMANDS = {
     "make": ("salon.cli.bench_posters_run:make", "Draw task sets of any size, with their truth."),
@@ -105,6 +91,18 @@ def score(
       salon bench posters score answers --compat released            beside the published tables
       salon bench posters score gpt-5_bench.json gpt-5_score.json    output of PosterIQ's own runners
     """
+    from salon.bench import (
+        POSTERS,
+        contestant_name,
+        find_files,
+        picture_root,
+        read_card,
+        read_judges,
+        report_page,
+        score_files,
+        with_released,
+    )
+
     settings = settings_from(PosterScoreSettings, flags)
     opened = find_files(files)
     home = picture_root(files[0])
@@ -136,6 +134,10 @@ def settings_of_run(settings: PosterScoreSettings, card: RunCard | None) -> Post
 
 def print_report(report: PosterReport, html: Path | None = None) -> None:
     """Tasks, groups, overall; what is missing; policies and signature."""
+    from salon.bench import absent_notes, score_tables
+    from salon.report import with_interval
+    from salon.report.numbers import fixed
+
     protocols = sorted({card.protocol for card in report.judges})
     judged_words = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
     tasks, groups, points, lacking = score_tables(report)
@@ -191,6 +193,10 @@ def compare(
       salon bench posters compare gpt mine --compat released --published GPT-5 --published Qwen3-VL-8B
       salon bench posters compare a_bench.json a_score.json b_bench.json --compat released --published all
     """
+    from salon.bench import compare_files, compared_page
+    from salon.report import MISSING
+    from salon.report.numbers import fixed
+
     settings = settings_from(PosterScoreSettings, flags)
     with spinner("scoring"):
         contestants = _join_contestants([_contestant(folder, settings) for folder in folders], folders)
@@ -226,6 +232,8 @@ def compare(
 
 
 def _contestant(folder: Path, settings: PosterScoreSettings) -> PosterContestant:
+    from salon.bench import POSTERS, PosterContestant, contestant_name, find_files, picture_root, read_card, read_judges
+
     home = picture_root(folder)
     card = read_card(home)
     settings = settings_of_run(settings, card)
@@ -253,6 +261,8 @@ def _join_contestants(contestants: Sequence[PosterContestant], places: Sequence[
 
 def _answered_set(folder: Path) -> Path | None:
     """The set that a folder SET.NAME holds answers to, where it stands beside it."""
+    from salon.bench import picture_root, read_card
+
     home = picture_root(folder).resolve()
     card = read_card(home)
     name = "" if card is None else card.contestant.replace("/", "-")
@@ -276,11 +286,17 @@ def _print_paper(table: PosterPaperTable, compat: str | None) -> None:
 
 
 def _paper_cell(cell: PaperCell) -> str:
+    from salon.report import MISSING
+    from salon.report.numbers import fixed
+
     mark = "?" if cell.owed else "≠" if cell.other_protocol else "/" if cell.partial else "*" if cell.best else " "
     return MISSING if cell.value is None else f"{fixed(cell.value, 3)} {mark}"
 
 
 def _value_cell(value: ComparisonValue) -> str:
+    from salon.bench import is_apart
+    from salon.report import MISSING, with_interval
+
     if value.figure is None:
         return MISSING
     mark = (

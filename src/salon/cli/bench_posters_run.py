@@ -4,41 +4,21 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
-from salon.bench import (
-    CUT_OFF,
-    GENERATION,
-    GROUPS,
-    MAX_TOKENS,
-    TASKS,
-    Convention,
-    PosterFile,
-    RunForecast,
-    Spend,
-    find_files,
-    forecast_named,
-    generate_named,
-    judge_named,
-    people_study,
-    picture_root,
-    read_protocol,
-    run_blind,
-    run_engine,
-    run_measured,
-    run_named,
-    task_named,
-)
+from salon.bench import MAX_TOKENS, Convention
 from salon.bench.posters import contestants, contestants as engines, pixel_contestant as measured
 from salon.cli.console import json_option, print_json, print_table, progress_bar, say, seed_option
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, settings_from
 from salon.errors import BadValue
-from salon.generate import GENERATOR_FORMS, CallTerms, GenerateSettings
-from salon.judge import JudgeSpec
-from salon.report import MISSING
+from salon.generate import GENERATOR_FORMS
+
+if TYPE_CHECKING:
+    from salon.bench import PosterFile, RunForecast, Spend
+    from salon.judge import JudgeSpec
 
 
 @click.command()
@@ -101,6 +81,8 @@ def make(
 
 def _tasks(names_or_groups: Sequence[str], available: Sequence[str]) -> list[str]:
     """The tasks meant by names of tasks and groups, each once; BadValue for what cannot be made."""
+    from salon.bench import GENERATION, GROUPS, TASKS, task_named
+
     if not names_or_groups:
         return list(available)
     groups = {group.lower(): [task.name for task in TASKS if task.group == group and task.name in available]
@@ -169,6 +151,9 @@ def run(
       salon bench posters run set --transformers ./Qwen3-VL-8B --boxes thousand
       salon bench posters score set.rapidocr --boxes share
     """
+    from salon.bench import CUT_OFF, find_files, forecast_named, run_blind, run_engine, run_measured, run_named
+    from salon.judge import JudgeSpec
+
     judge_choice = settings_from(JudgeSpec, flags)
     files = [file for file in find_files([folder]) if not tasks or file.task.name in tasks]
     if not files:
@@ -251,6 +236,8 @@ def _print_forecast(forecast: RunForecast, as_json: bool) -> None:
 
 def money(amount: float | None) -> str:
     """An amount with cents, and with four digits below one."""
+    from salon.report import MISSING
+
     if amount is None:
         return MISSING
     return f"{amount:,.2f}" if amount >= 1 else f"{amount:.4f}"
@@ -298,6 +285,9 @@ def judge(folder: Path, pictures: Path | None, protocol: Path | None, as_json: b
       salon bench posters judge proof --measured pixels
       salon bench posters judge posters --pictures made --transformers ./Qwen3-VL-8B
     """
+    from salon.bench import find_files, judge_named, picture_root, read_protocol
+    from salon.judge import JudgeSpec
+
     judge_choice = settings_from(JudgeSpec, flags)
     files = find_files([folder])
     home = picture_root(folder)
@@ -395,6 +385,9 @@ def generate(
       salon bench posters score proof --html proof.html
       salon bench posters compare proof gpt --html generators.html
     """
+    from salon.bench import find_files, generate_named
+    from salon.generate import CallTerms, GenerateSettings
+
     if len(names) > 1:
         raise BadValue(
             "one generator for a folder is needed",
@@ -456,6 +449,8 @@ def people(
       salon serve people
       salon judge report people
     """
+    from salon.bench import find_files, people_study, picture_root
+
     home = picture_root(folder)
     report = people_study(find_files([folder]), pictures or home, output, judge=judge, n=verdicts, seed=seed)
     if as_json:

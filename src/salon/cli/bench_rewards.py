@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.bench import (
-    RewardTables,
-    RewardTableSettings,
-    board_table,
-    check_generator,
-    generator_table,
-    order_table,
-    reward_page,
-    reward_tables,
-    score_study_pictures,
-)
-from salon.cli.console import html_option, json_option, print_json, print_report_table, say, spinner, write_page
+from salon.bench import RewardTableSettings
+from salon.cli.console import html_option, json_option, print_json, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
-from salon.cli.study_argument import STUDY, read_study_argument
+from salon.cli.study_argument import STUDY
 from salon.errors import BadValue
-from salon.judge import ScoreSettings, list_scores
-from salon.store import ImportOptions, Policies, import_files, is_study
+from salon.judge import ScoreSettings
+from salon.store import Policies
+
+if TYPE_CHECKING:
+    from salon.bench import RewardTables
 
 
 @click.command()
@@ -69,6 +62,9 @@ def rewards(
       salon bench rewards benchmark -s hpsv3:hpsv3 --overall categories --html table.html
       salon bench rewards benchmark -s hpsv3:hpsv3 -s pickscore:pickscore --people hpdv3/test.json
     """
+    from salon.bench import board_table, check_generator, generator_table, order_table, reward_page
+    from salon.cli.console import print_report_table
+
     settings = settings_from(RewardTableSettings, flags)
     if not isinstance(study, Path) or not study.is_dir():
         raise BadValue("a study's folder is needed: scores are kept in it", found=str(study))
@@ -106,6 +102,11 @@ def _tables(
     place: Path, settings: RewardTableSettings, names: Sequence[str], by_category: bool, flags: dict[str, Any]
 ) -> RewardTables:
     """From tables of scores; or from pictures that are scored now: a benchmark's, or a study's by a scorer named so."""
+    from salon.bench import reward_tables, score_study_pictures
+    from salon.cli.study_argument import read_study_argument
+    from salon.judge import list_scores
+    from salon.store import ImportOptions, import_files, is_study
+
     scoring = settings_from(ScoreSettings, flags)
     people = None if flags["people"] is None else read_study_argument(flags["people"])
     if is_study(place):

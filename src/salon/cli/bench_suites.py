@@ -6,49 +6,17 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from salon.bench import (
-    MEASURED,
-    AxisMove,
-    Board,
-    BoardDiff,
-    BoardSide,
-    Suite,
-    What,
-    board_diff,
-    builtin_suites,
-    check_field,
-    check_suite,
-    copy_suite,
-    entry_folder,
-    entry_result,
-    example_suite,
-    field_reference,
-    hide_prompts,
-    is_board,
-    is_suite,
-    lock_suite,
-    open_board,
-    open_suite,
-    read_published,
-    read_result,
-    save_suite,
-    suite_from_prompts,
-    suite_roles,
-    verify as verified,
-    with_reference,
-    write_draft,
-)
 from salon.cli.console import count, json_option, print_json, print_table, say, spinner
 from salon.errors import BadFile, BadValue
-from salon.generate import read_prompts
-from salon.judge import TableScorer
-from salon.report import MINUS
-from salon.report.numbers import fixed
-from salon.stats import Estimate
+
+if TYPE_CHECKING:
+    from salon.bench import AxisMove, Board, BoardDiff, BoardSide, Suite, What
+    from salon.judge import TableScorer
+    from salon.stats import Estimate
 
 # -- list ----------------------------------------------------------------------------------------------------------
 
@@ -64,6 +32,8 @@ def list_(place: str | None, as_json: bool) -> None:
       salon bench list broad
       salon bench list board
     """
+    from salon.bench import MEASURED, builtin_suites, is_board, open_board, open_suite, suite_roles
+
     if place is None:
         _show("suites", [_suite_row(open_suite(name)) for name in builtin_suites()], as_json, left=("hash", "about"))
     elif is_board(Path(place)):
@@ -154,6 +124,8 @@ def _entry_rows(board: Board) -> list[dict[str, Any]]:
 
 
 def _status(board: Board, name: str) -> str:
+    from salon.bench import entry_folder, read_published, read_result
+
     folder = entry_folder(board, name)
     if read_published(folder) is not None:
         return "published"
@@ -182,6 +154,8 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
       salon bench new ours --from broad
       salon bench new ours --from prompts.csv
     """
+    from salon.bench import write_draft
+
     draft, prompt_count = _draft(source, folder.resolve().name)
     suite = write_draft(draft, folder)
     again = prompt_count - len(suite.prompts)
@@ -197,6 +171,9 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
 
 def _draft(source: str | None, name: str) -> tuple[Suite, int]:
     """The draft, and how many prompts it was made from."""
+    from salon.bench import builtin_suites, copy_suite, example_suite, is_suite, open_suite, suite_from_prompts
+    from salon.generate import read_prompts
+
     if source is not None and source not in builtin_suites() and not is_suite(Path(source)):
         prompts = read_prompts(source)
         return suite_from_prompts(prompts, name), len(prompts)
@@ -224,6 +201,8 @@ def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> No
     \b
       salon bench hide ours red-kite -o ours.private.jsonl
     """
+    from salon.bench import hide_prompts
+
     hidden = hide_prompts(suite, prompts, output)
     if as_json:
         print_json({"suite": str(suite), "private": sorted(hidden.private), "texts": str(output)})
@@ -250,6 +229,8 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
       salon bench verify board
       salon bench verify flux.salon.zip --suite ours
     """
+    from salon.bench import entry_result, verify as verified
+
     with spinner("verifying"):
         report = verified(place, entry_result, suite=suite)
     if as_json:
@@ -295,6 +276,8 @@ def freeze(
       salon bench freeze posters --field board -o posters-frozen
       salon bench freeze ours --field board --scorer eps=table:hpsv3.csv     logits that were made elsewhere
     """
+    from salon.bench import check_suite, field_reference, lock_suite, open_suite, save_suite, with_reference
+
     if scorers and field is None:
         raise BadValue(
             "tables of logits need the field whose pictures they score", found="no --field", where="--scorer"
@@ -322,6 +305,8 @@ def freeze(
 
 def _field(place: Path, suite: str) -> Board:
     """The board of the field, which must have answered the suite's prompts."""
+    from salon.bench import check_field, open_board, open_suite
+
     board, whole_suite = open_board(place), open_suite(suite)
     check_field(board, whole_suite)
     return board
@@ -329,6 +314,8 @@ def _field(place: Path, suite: str) -> Board:
 
 def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
     """COLUMN=table:FILE, each column once."""
+    from salon.judge import TableScorer
+
     scorers: dict[str, TableScorer] = {}
     for text in texts:
         column, _, name = text.partition("=")
@@ -343,6 +330,8 @@ def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
 
 
 def _own_folder(suite: str) -> Path:
+    from salon.bench import builtin_suites, is_suite
+
     if not is_suite(Path(suite)):
         is_builtin = suite in builtin_suites()
         raise BadFile(
@@ -381,6 +370,8 @@ def diff(before: str, after: str, as_json: bool) -> None:
       salon bench diff board-june board-july
       salon bench diff suites/posters-1 posters
     """
+    from salon.bench import board_diff
+
     board_changes = board_diff(_side(before), _side(after))
     if as_json:
         print_json(board_changes)
@@ -411,6 +402,8 @@ def diff(before: str, after: str, as_json: bool) -> None:
 
 def _side(place: str) -> BoardSide:
     """A board with its entries, or a suite without any."""
+    from salon.bench import BoardSide, entry_folder, is_board, open_board, read_result
+
     if not is_board(Path(place)):
         return BoardSide(place, _suite(place), {}, {})
     board = open_board(Path(place))
@@ -420,6 +413,8 @@ def _side(place: str) -> BoardSide:
 
 
 def _suite(place: str) -> Suite:
+    from salon.bench import builtin_suites, open_suite
+
     if Path(place).exists() or place in builtin_suites():
         return open_suite(place)
     raise BadFile("a board or a suite is needed", found="nothing there", where=place)
@@ -442,12 +437,17 @@ def _causes(move: AxisMove) -> str:
 
 
 def _figure(figure: Estimate | None) -> str:
+    from salon.report.numbers import fixed
+
     if figure is None:
         return "none"
     return f"{fixed(figure.value, 1)} [{fixed(figure.low, 1)}, {fixed(figure.high, 1)}]"
 
 
 def _signed(value: float | None) -> str:
+    from salon.report import MINUS
+    from salon.report.numbers import fixed
+
     if value is None:
         return "not known"
     text = fixed(value, 2)

@@ -3,28 +3,21 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow as pa
 
 from salon.cli.console import json_option, print_closing, print_json, print_table, say, spinner
 from salon.cli.lazy_commands import LazyGroup
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
-from salon.cli.study_argument import STUDY, read_study_argument
+from salon.cli.options import options_from, output_option, settings_from
+from salon.cli.study_argument import STUDY
 from salon.errors import BadValue
-from salon.fuse import (
-    BridgeQuestions,
-    BridgeSettings,
-    RehearsalSettings,
-    next_questions,
-    plan_bridge,
-    rehearse_bridge,
-    score_bridge,
-)
-from salon.report.numbers import fixed
-from salon.store import check_target, write_plain
+from salon.fuse import BridgeSettings, RehearsalSettings
+
+if TYPE_CHECKING:
+    import pyarrow as pa
+
+    from salon.fuse import BridgeQuestions
 
 MOST_ITEMS = 10
 SIMULATED = "SIMULATED: nobody gave these answers."
@@ -68,6 +61,8 @@ def plan(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flag
       salon bridge plan study -o pairs.csv
       salon bridge plan study -o pairs.csv --pool 30 --opponents 6 --both-orders
     """
+    from salon.fuse import plan_bridge
+
     _write(study, output, overwrite, as_json, flags, plan_bridge)
 
 
@@ -87,6 +82,8 @@ def next_(study: Path | str, output: Path, overwrite: bool, as_json: bool, **fla
       salon bridge next study -o pairs.csv --adaptive --target-sd 0.8
       salon bridge next study -o pairs.csv --adaptive --batch 2 --overwrite
     """
+    from salon.fuse import next_questions
+
     _write(study, output, overwrite, as_json, flags, next_questions)
 
 
@@ -102,6 +99,10 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
       salon bridge score study --json > scores.json
       salon bridge score study --method elo --rater judge-1
     """
+    from salon.cli.study_argument import read_study_argument
+    from salon.fuse import score_bridge
+    from salon.report.numbers import fixed
+
     settings = settings_from(BridgeSettings, flags)
     study_data = read_study_argument(study)
     with spinner("scoring"):
@@ -156,6 +157,8 @@ def simulate(as_json: bool, **flags: Any) -> None:
       salon bridge simulate --items 3000 --adaptive --opponents 6
       salon bridge simulate --spread 1 --lapses 0.1          a noisier judge
     """
+    from salon.fuse import rehearse_bridge
+
     settings = settings_from(RehearsalSettings, flags)
     if settings.opponents > min(settings.pool, settings.items):
         raise BadValue("--opponents come from the pool: at most as many", found=settings.opponents)
@@ -189,6 +192,9 @@ def simulate(as_json: bool, **flags: Any) -> None:
 
 
 def _write(study: Path | str, output: Path, overwrite: bool, as_json: bool, flags: dict[str, Any], make: Any) -> None:
+    from salon.cli.study_argument import read_study_argument
+    from salon.store import check_target, write_plain
+
     settings = settings_from(BridgeSettings, flags)
     check_target(output, overwrite=overwrite)
     study_data = read_study_argument(study)

@@ -5,35 +5,19 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
-from salon.check import (
-    AnchorFigures,
-    AnchorReport,
-    AnchorSettings,
-    CheckSettings,
-    PlanReport,
-    PlanSettings,
-    SimulatedBudgetSettings,
-    ThinSettings,
-    anchor as make_anchor,
-    check_page,
-    check_study,
-    plan as make_plan,
-    simulated_budget,
-    thin_study,
-)
-from salon.cli.check_report import print_anchor, print_budget, print_check, print_null, print_plan, print_thinning
+from salon.check import AnchorSettings, CheckSettings, PlanSettings, SimulatedBudgetSettings, ThinSettings
 from salon.cli.console import html_option, json_option, print_json, say, spinner, write_page
 from salon.cli.options import options_from, settings_from
-from salon.cli.study_argument import STUDY, read_study_argument
+from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue
-from salon.stats import check_shape
-from salon.store import null_for
-from salon.study import Signature
+
+if TYPE_CHECKING:
+    from salon.check import AnchorFigures, PlanReport
 
 
 @click.command()
@@ -75,6 +59,10 @@ def check(
       salon check study --json > check.json
       salon check study --gate            exit code 1 unless raters agree on every criterion
     """
+    from salon.check import check_page, check_study
+    from salon.cli.check_report import print_check
+    from salon.cli.study_argument import read_study_argument
+
     settings = settings_from(CheckSettings, flags)
     study_data = read_study_argument(study)
     criterion_ids = [study_data.criterion(id).id for id in criteria]
@@ -115,6 +103,11 @@ def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: i
       salon null --items 4 --raters 5
       salon null --items 5 --raters 9 --no-cache --json
     """
+    from salon.cli.check_report import print_null
+    from salon.stats import check_shape
+    from salon.store import null_for
+    from salon.study import Signature
+
     check_shape(items, raters)
     with spinner(f"the law of {items} items and {raters} raters"):
         law = null_for(items, raters, cache=cache, draws=draws, seed=seed, limit=limit)
@@ -145,6 +138,10 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
       salon anchor u.data --items 4 --raters 5 --json > movielens.json
       salon check study --anchor movielens.json --html check.html
     """
+    from salon.check import anchor as make_anchor
+    from salon.cli.check_report import print_anchor
+    from salon.cli.study_argument import read_study_argument
+
     settings = settings_from(AnchorSettings, flags)
     report = make_anchor(read_study_argument(file, kind), settings)
     if name:
@@ -173,6 +170,10 @@ def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
     if ctx.invoked_subcommand is not None:
         _refuse(flags_on_command_line(ctx), f"flags of {ctx.invoked_subcommand} stand after its name")
         return
+    from salon.check import plan as make_plan
+    from salon.cli.check_report import print_plan
+    from salon.store import null_for
+
     settings = settings_from(PlanSettings, flags)
     with spinner("planning") as step:
         report: PlanReport = make_plan(settings, null_for, progress=step)
@@ -205,6 +206,10 @@ def budget(
       salon plan budget study
       salon plan budget study --fraction 0.25 --fraction 0.5 --repeats 50 --json
     """
+    from salon.check import simulated_budget, thin_study
+    from salon.cli.check_report import print_budget, print_thinning
+    from salon.cli.study_argument import read_study_argument
+
     on_command_line = flags_on_command_line(ctx)
     if study is None:
         _refuse(on_command_line & {*ThinSettings.model_fields, "criteria"}, "these flags need a STUDY")
@@ -240,6 +245,8 @@ def _refuse(names: set[str], needed: str) -> None:
 
 def _anchor(path: Path) -> AnchorFigures:
     """An anchor report written by `salon anchor --json`."""
+    from salon.check import AnchorReport
+
     try:
         record = json.loads(path.read_text(encoding="utf-8"))
         return AnchorReport.model_validate(record).figures(f"salon anchor, {record['signature_line']}")

@@ -22,44 +22,16 @@ from salon.cli.console import (
     spinner,
     write_page,
 )
-from salon.cli.judge_options import forecast_printer, judge_options, rater_options
+from salon.cli.judge_options import judge_options, rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.cli.study_argument import read_study_argument
-from salon.cli.train_reward import chosen_settings, memory_flag_bytes, plan_options, require, show_plan
+from salon.cli.train_reward import plan_options
 from salon.errors import BadValue
-from salon.evaluate import (
-    KINDS,
-    LabelCard,
-    PseudoScores,
-    ScoreEvaluationSettings,
-    ScorePaperTable,
-    TableKind,
-    paper_table,
-    read_pseudo_scores,
-    table_latex,
-    table_markdown,
-    table_records,
-)
-from salon.judge import JudgeSpec, RaterSettings, VlmWithNotes, check_budget, open_judge
-from salon.report import MISSING
-from salon.report.numbers import fixed
-from salon.store import TABLE_ENDINGS, check_target, local_path, whole_file, write_plain
-from salon.train import (
-    AblateSettings,
-    DistillLabelSettings,
-    DistillSettings,
-    LabelForecast,
-    LabelPlan,
-    check_labels_target,
-    drift_warnings,
-    forecast_labels,
-    plan_labels,
-    write_labels,
-)
+from salon.evaluate import KINDS, ScoreEvaluationSettings
+from salon.train import AblateSettings, DistillLabelSettings, DistillSettings
 
 if TYPE_CHECKING:
-    from salon.evaluate import Evaluation
-    from salon.train import AblateReport, DistillReport
+    from salon.evaluate import Evaluation, LabelCard, PseudoScores, ScorePaperTable, TableKind
+    from salon.train import AblateReport, DistillReport, LabelForecast, LabelPlan
 
 
 @click.command(cls=SectionedCommand)
@@ -85,6 +57,19 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
       salon distill label study -o single --source pointwise --max-calls 30725 --model qwen
       salon distill label study -o labels --simulated accuracy=0.8,bias=0.1            try it out, without a model
     """
+    from salon.cli.study_argument import read_study_argument
+    from salon.evaluate import read_pseudo_scores
+    from salon.judge import JudgeSpec, VlmWithNotes, check_budget, open_judge
+    from salon.store import local_path
+    from salon.train import (
+        LabelForecast,
+        check_labels_target,
+        drift_warnings,
+        forecast_labels,
+        plan_labels,
+        write_labels,
+    )
+
     judge_choice, settings = settings_from(JudgeSpec, flags), settings_from(DistillLabelSettings, flags)
     study_data = read_study_argument(local_path(study))
     with spinner("looking at pictures") as step:
@@ -154,6 +139,9 @@ def _print_forecast(plan: LabelPlan, cast: LabelForecast, name: str, warning: st
 
 
 def _label_rows(card: LabelCard, scores: PseudoScores) -> list[tuple[Cell, ...]]:
+    from salon.report import MISSING
+    from salon.report.numbers import fixed
+
     rows: list[tuple[Cell, ...]] = []
     for number, id in enumerate(scores.criteria):
         values = [value for value in scores.values[:, number] if value == value]
@@ -217,6 +205,8 @@ def train(
       salon distill train --vlm qwen3-vl-8b --recipe psdistill --plan --gpus 8 --shard zero3 --memory 80GB
       accelerate launch --config_file zero3.yaml $(command -v salon) distill train study --labels labels ...
     """
+    from salon.cli.train_reward import chosen_settings, memory_flag_bytes, require, show_plan
+
     settings = chosen_settings(DistillSettings, flags, "distill train", quiet=as_json)
     if is_plan:
         show_plan("distill", vlm, settings, flags, as_json=as_json)
@@ -309,6 +299,8 @@ def ablate(
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --pool 20 --opponents 5 --opponents 10
       salon distill ablate study --vlm tiny -o ablation --simulated accuracy=0.8 --set steps=100 --set lr=1e-3
     """
+    from salon.judge import JudgeSpec
+
     settings, judge_choice = settings_from(AblateSettings, flags), settings_from(JudgeSpec, flags)
     from salon.train import ablation as flow
 
@@ -353,8 +345,8 @@ def _parse_settings(pairs: Sequence[str]) -> dict[str, Any]:
 # -- evaluate -------------------------------------------------------------------------------------------------------
 
 FOLDER = click.Path(path_type=Path, file_okay=False)
-_TEXTS = {".md": table_markdown, ".tex": table_latex}
-"""How a table is written as text, by the ending of its file."""
+_TEXTS = (".md", ".tex")
+"""Endings of files in which a table is text."""
 
 
 @click.command(cls=SectionedCommand)
@@ -428,6 +420,11 @@ def evaluate(
       salon distill evaluate study -s onepass:weights/Qwen3-VL-8B --model distilled --table category -o table3.tex
       salon distill evaluate study -s onepass:openai:qwen@http://localhost:8000/v1 --role painting --dry-run
     """
+    from salon.cli.judge_options import forecast_printer
+    from salon.evaluate import paper_table
+    from salon.judge import RaterSettings
+    from salon.store import TABLE_ENDINGS, check_target
+
     settings = settings_from(ScoreEvaluationSettings, flags)
     if output is not None:
         if table is None:
@@ -474,8 +471,12 @@ def print_paper_table(report: Evaluation, table: ScorePaperTable) -> None:
 
 
 def _write_table(table: ScorePaperTable, output: Path, *, overwrite: bool) -> None:
+    from salon.evaluate import table_latex, table_markdown, table_records
+    from salon.store import whole_file, write_plain
+
     if output.suffix not in _TEXTS:
         write_plain(table_records(table), output, overwrite=overwrite)
         return
     with whole_file(output, overwrite=overwrite) as file:
-        file.write(_TEXTS[output.suffix](table).encode())
+        text = table_latex(table) if output.suffix == ".tex" else table_markdown(table)
+        file.write(text.encode())

@@ -17,13 +17,11 @@ from salon.cli.console import (
     spinner,
     write_page,
 )
-from salon.cli.judge_options import forecast_printer, rater_options
+from salon.cli.judge_options import rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import BadValue, InputError
 from salon.evaluate import CurveSettings, EvaluateSettings
-from salon.judge import RaterSettings, ScoreSettings, expand_model
-from salon.store import local_path, open_study
-from salon.train import SIZES, ProbeSettings, example_item, probe_page, probe_study, probe_table, training_items
+from salon.train import ProbeSettings
 
 if TYPE_CHECKING:
     from salon.evaluate import Evaluation
@@ -72,6 +70,9 @@ def evaluate(
       salon evaluate model study --learning-curve
       salon evaluate model weights/Qwen3-VL-8B study -s onepass:openai:qwen@http://localhost:8000/v1
     """
+    from salon.cli.judge_options import forecast_printer
+    from salon.judge import RaterSettings
+
     *models, study = places
     if not models and not scorers:
         remedy = "salon evaluate MODEL STUDY, or --scorer NAME"
@@ -141,6 +142,10 @@ def probe(
       salon train probe taste-heads study --criterion taste/mood --html probe.html   one of them, as a page
       salon train probe naturalness study --gate       exit code 1 when a trick pays
     """
+    from salon.judge import ScoreSettings, expand_model
+    from salon.store import local_path, open_study
+    from salon.train import SIZES, example_item, probe_page, probe_study, probe_table, training_items
+
     settings = settings_from(ProbeSettings, flags)
     if html is not None or figures is not None:
         scorers = expand_model(model, criteria)

@@ -7,31 +7,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow as pa
-import pyarrow.compute as pc
 
 from salon.cli.console import Cell, html_option, json_option, print_json, print_table, say, spinner, write_page
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
-from salon.cli.study_argument import STUDY, read_study_argument
-from salon.fuse import (
-    FuseReport,
-    FuseSettings,
-    LabelSettings,
-    MethodPair,
-    RaterFit,
-    ScoreRow,
-    fuse_page,
-    fuse_study,
-    make_labels,
-)
-from salon.report import estimate, p_value
-from salon.report.numbers import fixed
-from salon.store import check_target, write_plain
-from salon.study import SPLITS, Study
+from salon.cli.options import options_from, output_option, settings_from
+from salon.cli.study_argument import STUDY
+from salon.fuse import FuseSettings, LabelSettings
+
+if TYPE_CHECKING:
+    from salon.fuse import FuseReport, MethodPair, RaterFit, ScoreRow
+    from salon.study import Study
 
 
 @click.command()
@@ -76,6 +63,10 @@ def fuse(
       salon fuse votes.csv --method bradley-terry --prior 3
       salon fuse study --by generator -o leaderboard.csv
     """
+    from salon.cli.study_argument import read_study_argument
+    from salon.fuse import fuse_page, fuse_study
+    from salon.store import check_target, write_plain
+
     settings = settings_from(FuseSettings, flags)
     if output is not None:
         check_target(output, overwrite=overwrite)
@@ -96,6 +87,9 @@ def fuse(
 
 def _texts(study: Study, prompts: Sequence[str]) -> dict[str, str]:
     """What some prompts say, where groups are prompts; the others, perhaps a million, are not looked at."""
+    import pyarrow as pa
+    import pyarrow.compute as pc
+
     if study.compare_within != "prompt":
         return {}
     chosen = study.table("prompts").filter(pc.is_in(study.ids("prompts"), value_set=pa.array(prompts, pa.string())))
@@ -195,6 +189,8 @@ def _print_scores(report: FuseReport, top: int, *, generators: bool, prompts: Ma
 
 
 def _score(row: ScoreRow) -> tuple[Cell, ...]:
+    from salon.report import estimate
+
     ranks = "" if row.rank_low is None else f" [{row.rank_low}, {row.rank_high}]"
     value = estimate(row.value, row.low, row.high, 0 if abs(row.value) >= 100 else 2)
     mark = " *" if row.rating_anchor else ""
@@ -208,6 +204,9 @@ def _short(label: str) -> str:
 
 
 def _print_groups(report: FuseReport) -> None:
+    from salon.report import p_value
+    from salon.report.numbers import fixed
+
     rows = [
         (
             _short(group.criterion),
@@ -248,6 +247,8 @@ RATER_PARAMETERS = {
 
 def _print_raters(raters: Sequence[RaterFit]) -> None:
     """The raters whose answers the fit explains worst; or what the method learned of them."""
+    from salon.report.numbers import fixed
+
     z_scores = [(r.z, r) for r in raters if r.z is not None and r.agreement is not None]
     surprising = sorted(z_scores, key=lambda entry: entry[0])
     rows: list[tuple[Cell, ...]]
@@ -270,6 +271,8 @@ def _print_raters(raters: Sequence[RaterFit]) -> None:
 
 
 def _rater_parameter(rater: RaterFit, name: str) -> str:
+    from salon.report.numbers import fixed
+
     value, error = getattr(rater, name), getattr(rater, f"{name}_error", None)
     if value is None:
         return ""
@@ -277,6 +280,8 @@ def _rater_parameter(rater: RaterFit, name: str) -> str:
 
 
 def _pair(pair: MethodPair) -> tuple[Cell, ...]:
+    from salon.report.numbers import fixed
+
     def known(value: float | None) -> str:
         return "" if value is None else fixed(value, 4)
 
@@ -315,6 +320,11 @@ def labels(
       salon labels study -o votes.csv --rows raters --ties keep
       salon labels study -o scores.jsonl --rows ratings --criterion apdd/score
     """
+    from salon.cli.study_argument import read_study_argument
+    from salon.fuse import make_labels
+    from salon.store import check_target, write_plain
+    from salon.study import SPLITS
+
     settings = settings_from(LabelSettings, flags)
     check_target(output, overwrite=overwrite)
     study_data = read_study_argument(study)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -23,31 +23,10 @@ from salon.cli.console import (
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, BadValue, SalonError
-from salon.generate import (
-    GENERATOR_FORMS,
-    CallTerms,
-    GenerateSettings,
-    GenerationCallback,
-    Matrix,
-    ReadySettings,
-    StudyGallery,
-    check_ready,
-    generate_items,
-    house_help,
-    judged_items,
-    make_generators,
-    read_generations,
-    read_prompts,
-    read_start,
-    record as results,
-    request_pictures,
-    sort_requests,
-    study_sheet,
-    take_category_turns,
-    write_gallery,
-)
-from salon.report import page_target
-from salon.store import is_study, open_study, whole_file
+from salon.generate import GENERATOR_FORMS, GenerateSettings, ReadySettings
+
+if TYPE_CHECKING:
+    from salon.generate import GenerationCallback, Matrix, StudyGallery, record as results
 
 MOST_FAILURES = 10
 """Failures printed; all of them are in --json, in the record and in the gallery."""
@@ -57,6 +36,8 @@ class _GenerateCommand(click.Command):
     """A command whose help ends with the built-in houses; they are loaded only for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from salon.generate import house_help
+
         with formatter.section("Built-in generators"):
             formatter.write_dl(house_help())
 
@@ -119,6 +100,16 @@ def generate(
       salon generate study -g photographs:camera=photos -o study          photographs beside generated pictures
       salon generate briefs -g atelier -o study --dry-run                 what would be made?
     """
+    from salon.generate import (
+        CallTerms,
+        generate_items,
+        make_generators,
+        read_prompts,
+        read_start,
+        request_pictures,
+        take_category_turns,
+    )
+
     settings = settings_from(GenerateSettings, flags)
     prompt_list = read_prompts(prompts)
     prompt_list = prompt_list if limit is None else take_category_turns(prompt_list, limit)
@@ -161,6 +152,9 @@ def generate(
 
 
 def _plan_pictures(planned_items: Sequence[Any], folder: Path, settings: GenerateSettings) -> Matrix:
+    from salon.generate import judged_items, read_generations, sort_requests
+    from salon.store import is_study, open_study
+
     records = read_generations(folder)[0] if folder.is_dir() else {}
     judged_ids = judged_items(open_study(folder)) if is_study(folder) else set()
     return sort_requests(planned_items, records, folder, judged_ids, retry=settings.retry)
@@ -183,6 +177,8 @@ def _print_plan(matrix: Matrix, prompts: int, output: Path, as_json: bool) -> No
 @contextmanager
 def _generation_progress(*, quiet: bool) -> Iterator[GenerationCallback]:
     """A bar while pictures are made; what was done so far when somebody stops it."""
+    from salon.generate import record as results
+
     latest = results.GenerationProgress(0)
     try:
         with progress_bar("generating", quiet=quiet) as tell:
@@ -225,6 +221,8 @@ def ready(study: Path, as_json: bool, **flags: Any) -> None:
       salon ready study --partial              prompts may lack a generator
       salon ready study --tolerance 0.05       aspect ratios may differ by 5%
     """
+    from salon.generate import check_ready
+
     with spinner("looking at pictures") as step:
         report = check_ready(study, settings_from(ReadySettings, flags), progress=step)
     if as_json:
@@ -288,6 +286,10 @@ def gallery(
       salon gallery study -o gallery.html --embed             one file to send
       salon gallery study --sheet sheet.png --columns 6 --count 24
     """
+    from salon.generate import study_sheet, write_gallery
+    from salon.report import page_target
+    from salon.store import whole_file
+
     if output is None and sheet is None:
         raise BadValue("something to write is needed", found="neither -o nor --sheet", remedy="add -o gallery.html")
     if output is not None:

@@ -7,47 +7,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
-import pyarrow as pa
 
-from salon.calls import CallStore
 from salon.cli.console import Cell, json_option, print_json, print_table, progress_bar, say
-from salon.cli.judge_options import batch_options, build_judge_plan, question_options, routed_points
+from salon.cli.judge_options import batch_options, question_options
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.cli.study_argument import read_study_argument
 from salon.errors import BadValue, SalonError, shorten
-from salon.judge import (
-    JudgeCallback,
-    JudgePlan,
-    JudgeProgress,
-    JudgeSpec,
-    NoReply,
-    OpenAIChat,
-    SettledPoint,
-    Sight,
-    UnreadLimits,
-    VerdictReader,
-    Vlm,
-    calls_file,
-    canary,
-    check_budget,
-    check_may_replace,
-    endpoint_vlm,
-    expected_form,
-    judge_folder,
-    open_judge,
-    read_batch,
-    read_point_answers,
-    readable_by,
-    run_plan,
-    settle_points,
-    write_batch,
-)
-from salon.report import MISSING
-from salon.store import check_target, local_path, read_routes, write_plain
+from salon.judge import UnreadLimits
+
+if TYPE_CHECKING:
+    from salon.judge import JudgeCallback, JudgePlan, JudgeProgress, JudgeSpec, SettledPoint, Vlm
 
 JUDGE_COMMANDS = {
     "batch": ("salon.cli.judge:batch", "Batch files: half the price for a day's patience."),
@@ -94,6 +66,18 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
       salon judge run study --measured pixels --protocol checklist --points points.jsonl
       salon judge run study --model gpt-4o --dry-run                           what would it cost?
     """
+    from salon.cli.judge_options import build_judge_plan
+    from salon.judge import (
+        JudgeSpec,
+        OpenAIChat,
+        canary,
+        check_budget,
+        check_may_replace,
+        judge_folder,
+        open_judge,
+        run_plan,
+    )
+
     judge_choice, unread = settings_from(JudgeSpec, flags), settings_from(UnreadLimits, flags)
     plan = build_judge_plan(study, judge_choice, **flags)
     with open_judge(judge_choice, plan.study, study, plan.points) as vlm:
@@ -151,6 +135,8 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
 
 def _forecast(plan: JudgePlan, vlm: Vlm, unread: UnreadLimits) -> dict[str, Any]:
     """A run in figures before it: those of an endpoint with the answers it has in store, and prices."""
+    from salon.judge import OpenAIChat, readable_by
+
     size = plan.estimate()
     figures: dict[str, Any] = {"questions": size.calls, "pictures": size.pictures, "stored": 0, "cost_at_most": None}
     figures["size"] = plan.size()
@@ -188,6 +174,8 @@ def _print_forecast(forecast: dict[str, Any], warning: str | None, name: str, as
 
 def print_probe(plan: JudgePlan, vlm: Vlm, *, send: bool) -> None:
     """The first question that is not answered yet, its reply and how that is read; without `send` only the question."""
+    from salon.judge import NoReply, Sight, VerdictReader, expected_form
+
     conversation = next(plan.conversations())
     question = plan.questions[0]
     say(f"the first question: {' and '.join(question.items)} under {', '.join(question.criteria)}", err=True, dim=True)
@@ -217,6 +205,8 @@ def print_probe(plan: JudgePlan, vlm: Vlm, *, send: bool) -> None:
 @contextmanager
 def _judging_progress(*, quiet: bool) -> Iterator[JudgeCallback]:
     """A bar with counts and cost; what was done so far when somebody stops it."""
+    from salon.judge import JudgeProgress
+
     latest = JudgeProgress(0)
     try:
         with progress_bar("judging", quiet=quiet) as tell:
@@ -275,6 +265,10 @@ def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
     \b
       salon judge batch out study --model gpt-4o -o questions.jsonl
     """
+    from salon.calls import CallStore
+    from salon.cli.judge_options import build_judge_plan
+    from salon.judge import calls_file, endpoint_vlm, write_batch
+
     judge_choice, model = _endpoint(flags)
     plan = build_judge_plan(study, judge_choice, **flags)
     with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
@@ -304,6 +298,10 @@ def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> No
     \b
       salon judge batch in study --model gpt-4o results.jsonl
     """
+    from salon.calls import CallStore
+    from salon.cli.judge_options import build_judge_plan
+    from salon.judge import calls_file, endpoint_vlm, read_batch
+
     judge_choice, model = _endpoint(flags)
     plan = build_judge_plan(study, judge_choice, **flags)
     with CallStore(calls_file(judge_choice, study)) as store, endpoint_vlm(judge_choice, model, store) as vlm:
@@ -321,6 +319,8 @@ def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> No
 
 
 def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
+    from salon.judge import JudgeSpec
+
     judge_choice = settings_from(JudgeSpec, flags)
     if judge_choice.model is None:
         raise BadValue("a batch is for a model at an endpoint: --model is needed", found="none")
@@ -346,6 +346,13 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
       salon judge run study --protocol checklist --points points.toml --routes routes.toml --model gpt-4o
       salon judge route study --points points.toml --routes routes.toml -o settled.csv
     """
+    import pyarrow as pa
+
+    from salon.cli.judge_options import routed_points
+    from salon.cli.study_argument import read_study_argument
+    from salon.judge import read_point_answers, settle_points
+    from salon.store import check_target, local_path, read_routes, write_plain
+
     if output is not None:
         check_target(output, overwrite=overwrite)
     chosen = read_routes(routes)
@@ -365,6 +372,8 @@ def route(study: Path, routes: Path, points: Path | None, output: Path | None, o
 
 
 def _by_tag(settled: Sequence[SettledPoint]) -> list[tuple[Cell, ...]]:
+    from salon.report import MISSING
+
     groups: dict[tuple[str, str], list[SettledPoint]] = defaultdict(list)
     for point in settled:
         groups[point.tag or MISSING, point.rule].append(point)

@@ -4,26 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from salon.cli.console import say, spinner
 from salon.cli.options import options_from, settings_from
-from salon.cli.study_argument import read_study_argument
-from salon.judge import (
-    WAYS,
-    JudgePlan,
-    JudgeSettings,
-    JudgeSpec,
-    RaterSettings,
-    Templates,
-    plan_run,
-    read_pairs,
-    ticked_points,
-)
-from salon.store import local_path, read_points, read_routes
-from salon.study import Point, Study, points_for
+from salon.judge import WAYS
+
+if TYPE_CHECKING:
+    from salon.judge import JudgePlan, JudgeSpec
+    from salon.study import Point, Study
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 _QUESTION_FILES = (
@@ -34,13 +25,16 @@ _QUESTION_FILES = (
 )
 
 
-_ENDPOINT = ("endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices")
-_ENDPOINT += ("calls",)
+_ENDPOINT = (
+    "endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices", "calls",
+)  # fmt: skip
 """The terms that batch files have: nothing is sent from here."""
 
 
 def judge_options(command: Any, ways: Sequence[str] = WAYS, terms: Sequence[str] = ()) -> Any:
     """Adds the options that say who answers, and on which terms, each under a heading of its own."""
+    from salon.judge import JudgeSpec
+
     terms = terms or [name for name in JudgeSpec.model_fields if name not in (*WAYS, "name")]
     command = options_from(JudgeSpec, terms, section="How it is asked")(command)
     return options_from(JudgeSpec, (*ways, "name"), section="Who answers (one of these)")(command)
@@ -57,6 +51,8 @@ def batch_options(command: Any) -> Any:
 
 
 def _with_question_options(command: Any) -> Any:
+    from salon.judge import JudgeSettings
+
     for option in reversed(_QUESTION_FILES):
         command = option(command)
     return options_from(JudgeSettings)(command)
@@ -73,6 +69,10 @@ def build_judge_plan(
     **flags: Any,
 ) -> JudgePlan:
     """The plan that the flags describe, everything checked. A judge reads pictures in a folder, and writes there."""
+    from salon.cli.study_argument import read_study_argument
+    from salon.judge import JudgeSettings, Templates, plan_run, read_pairs
+    from salon.store import local_path
+
     judge_choice.check()
     study = read_study_argument(local_path(folder))
     settings = settings_from(JudgeSettings, flags)
@@ -94,6 +94,10 @@ def build_judge_plan(
 
 def routed_points(study: Study, points: Path | None, routes: Path | None, judge: str) -> list[Point]:
     """The points of a file, or those people ticked; with routes, those of this judge."""
+    from salon.judge import ticked_points
+    from salon.store import read_points, read_routes
+    from salon.study import points_for
+
     all_points = ticked_points(study) if points is None else read_points(points)
     return all_points if routes is None else points_for(judge, all_points, read_routes(routes))
 
@@ -107,6 +111,8 @@ SECTION = "Untrained VLMs (onepass:FOLDER, onepass:openai:MODEL@URL, chat:FILE@o
 
 def rater_options(command: Command) -> Command:
     """The flags of `RaterSettings`, under a heading of their own, and --dry-run."""
+    from salon.judge import RaterSettings
+
     flags = options_from(RaterSettings, section=SECTION)
     dry = click.option("--dry-run", is_flag=True, help="Only say what endpoints would be asked, and the most it costs.")
     return dry(flags(command))

@@ -9,12 +9,8 @@ from typing import Any
 import click
 
 from salon.cli.console import html_option, json_option, print_json, spinner, write_page
-from salon.cli.evaluation import print_evaluation
-from salon.cli.judge_options import routed_points
 from salon.cli.options import options_from, settings_from
-from salon.cli.study_argument import read_study_argument
-from salon.evaluate import ReportSettings, Routing, page_with_pictures, report_judges
-from salon.store import read_routes
+from salon.evaluate import ReportSettings
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
 
@@ -63,6 +59,12 @@ def report(
       salon judge report study --routes routes.toml --points points.toml     judges of checklists as one
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
+    from salon.cli.evaluation import print_evaluation
+    from salon.cli.judge_options import routed_points
+    from salon.cli.study_argument import read_study_argument
+    from salon.evaluate import Routing, page_with_pictures, report_judges
+    from salon.store import read_routes
+
     settings = settings_from(ReportSettings, flags)
     study_data = read_study_argument(study)
     folder = study if study.is_dir() else None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import types
 from collections.abc import Callable, Collection, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal, TypeVar, Union, get_args, get_origin
 
 import click
@@ -123,3 +124,10 @@ trusted_proxy_option = click.option(
     metavar="ADDRESS",
     help="Proxy (address or network) whose X-Forwarded-For is believed (repeatable).  [default: this machine]",
 )
+
+overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
+
+
+def output_option(what: str) -> Callable[[Any], Any]:
+    """The flag every command that writes shares."""
+    return click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help=what)

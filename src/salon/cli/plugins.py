@@ -8,13 +8,8 @@ from typing import get_args
 import click
 
 from salon.cli.console import json_option, print_json, print_table, say
-from salon.conformance import check_plugin
 from salon.errors import BadValue
-from salon.fuse import Method
-from salon.generate import builtin_generators
-from salon.judge import builtin_scorers
-from salon.store import KINDS
-from salon.study import GROUPS, Noun, find_plugin, installed_plugins, is_python_word
+from salon.study import GROUPS, Noun
 
 
 @click.group()
@@ -65,6 +60,8 @@ def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None
       salon plugins check duel --file votes.duel
       salon plugins check python:my_module:Redness --kind scorers
     """
+    from salon.conformance import check_plugin
+
     kind = kind or _kind_of(word)
     report = check_plugin(kind, word, builtin_words(kind), file=file)
     if as_json:
@@ -78,6 +75,8 @@ def check(word: str, kind: str | None, file: Path | None, as_json: bool) -> None
 
 def _kind_of(word: str) -> str:
     """The kind that an installed plugin has."""
+    from salon.study import find_plugin, is_python_word
+
     kinds = [] if is_python_word(word) else [kind for kind in GROUPS if find_plugin(kind, word, builtin_words(kind))]
     if len(kinds) != 1:
         raise BadValue(
@@ -103,6 +102,11 @@ class PluginLine(Noun):
 
 def builtin_words(group: str) -> list[str]:
     """Names of a group that always mean a built-in part."""
+    from salon.fuse import Method
+    from salon.generate import builtin_generators
+    from salon.judge import builtin_scorers
+    from salon.store import KINDS
+
     if group in ("scorers", "rewards"):
         return builtin_scorers()
     if group == "generators":
@@ -112,6 +116,8 @@ def builtin_words(group: str) -> list[str]:
 
 def list_plugins() -> list[PluginLine]:
     """Every installed plugin by kind and name."""
+    from salon.study import installed_plugins
+
     return [
         PluginLine(group=group, name=plugin.word, place=plugin.place, package=plugin.package, refused=plugin.refused)
         for group in GROUPS

@@ -4,41 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from salon.cli.console import json_option, print_json, print_table, printable, progress_bar, say
-from salon.cli.judge_options import OnForecast, forecast_printer, rater_options
+from salon.cli.judge_options import rater_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
 from salon.errors import InputError
-from salon.judge import (
-    SCORES_FOLDER,
-    DistributedScorer,
-    PictureSource,
-    RaterSettings,
-    ScoreRun,
-    ScoreSettings,
-    UntrainedScorer,
-    expand_raters,
-    items_with_pictures,
-    make_scorer,
-    open_pictures,
-    read_scores,
-    reference_scorers,
-    score_pictures,
-    score_study,
-    scorer_lines,
-    scorer_names,
-    scores_file,
-    split_rater,
-    verify_scorer,
-)
-from salon.models import ResultCache
-from salon.report import MISSING
-from salon.report.numbers import fixed
-from salon.store import is_study, local_path, open_study
-from salon.study import Item, Prompt, Scorer
+from salon.judge import ScoreSettings
+
+if TYPE_CHECKING:
+    from salon.cli.judge_options import OnForecast
+    from salon.judge import PictureSource, ScoreRun
+    from salon.study import Item, Prompt, Scorer
 
 _MOST_PRINTED = 20
 
@@ -121,6 +100,20 @@ def score(
       salon score renders/ --model taste-heads --prompt "a poster for a jazz night"
       salon score renders.parquet --model taste-heads -s naturalness -o scores
     """
+    from salon.cli.judge_options import forecast_printer
+    from salon.judge import (
+        SCORES_FOLDER,
+        RaterSettings,
+        expand_raters,
+        make_scorer,
+        open_pictures,
+        scorer_lines,
+        scorer_names,
+        split_rater,
+    )
+    from salon.store import is_study, local_path, open_study
+    from salon.study import Item
+
     if list_:
         if as_json:
             print_json({"scorers": [{"name": name, "measures": measures} for name, measures in scorer_lines()]})
@@ -186,6 +179,9 @@ def score(
 
 def _verify(names: Sequence[str], folder: Path, tolerance: float, settings: ScoreSettings, as_json: bool) -> None:
     """Compare the scorers named, or those whose weights lie in the folder, with its reference numbers."""
+    from salon.judge import make_scorer, reference_scorers, verify_scorer
+    from salon.report import MISSING
+
     words = names or reference_scorers(folder)
     if not words:
         raise InputError(
@@ -231,6 +227,10 @@ def _score_study(
     *,
     quiet: bool,
 ) -> list[ScoreRun]:
+    from salon.judge import DistributedScorer, items_with_pictures, make_scorer, score_study
+    from salon.models import ResultCache
+    from salon.store import open_study
+
     folder, opened, cache = study.resolve(), open_study(study), ResultCache()
     runs = []
     scorers = [
@@ -247,6 +247,8 @@ def _score_study(
 
 def _costs(scorers: Sequence[Scorer], item_prompts: Sequence[tuple[Item, Prompt | None]]) -> list[str]:
     """What endpoints will be asked, a line for each VLM: its criteria share their answers."""
+    from salon.judge import UntrainedScorer
+
     raters = {rater.title: rater for rater in reversed(scorers) if isinstance(rater, UntrainedScorer)}
     return [line for rater in raters.values() if (line := rater.forecast_words(item_prompts))]
 
@@ -260,6 +262,8 @@ def _score_pictures(
     *,
     quiet: bool,
 ) -> list[ScoreRun]:
+    from salon.judge import score_pictures
+
     runs = []
     for text in scorer_words:
         with progress_bar(text, quiet=quiet) as progress:
@@ -269,12 +273,17 @@ def _score_pictures(
 
 def _beside(place: Path) -> Path:
     """Where the scores of pictures go unless told otherwise."""
+    from salon.judge import SCORES_FOLDER
+
     whole = place.resolve()
     return whole.with_name(f"{whole.name if whole.is_dir() else whole.stem}-{SCORES_FOLDER}")
 
 
 def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:
     """Every item with its scores, where they are few."""
+    from salon.judge import read_scores, scores_file
+    from salon.report.numbers import fixed
+
     if runs[0].items > _MOST_PRINTED:
         return
     columns = [read_scores(scores_file(folder, run.scorer)).select(["item", "value"]).to_pylist() for run in runs]
@@ -286,6 +295,8 @@ def _print_items(runs: Sequence[ScoreRun], folder: Path) -> None:
 
 
 def _print_runs(runs: Sequence[ScoreRun], folder: Path) -> None:
+    from salon.report.numbers import fixed
+
     rows = [
         (run.scorer, run.scored, run.items - run.scored, run.reused, fixed(run.low),
          fixed(run.high), "yes" if run.card.higher_is_better else "no")

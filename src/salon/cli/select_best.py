@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -17,32 +17,11 @@ from salon.cli.console import (
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
-from salon.generate import TYPED_PROMPT, CallTerms, GenerateSettings, make_generators, read_prompt_argument
-from salon.judge import ScoreSettings, open_pictures, text_prompt
-from salon.report import MISSING
-from salon.report.numbers import fixed
-from salon.select import (
-    BEST_FOLDER,
-    BestReport,
-    BestSettings,
-    Explore,
-    PickSettings,
-    PromptPick,
-    StepCallback,
-    best_of_pictures,
-    best_of_study,
-    draw_and_pick,
-    list_scorers,
-    picks_table,
-    read_reference,
-    reference_from_scores,
-    route_prompts,
-    scores_beside,
-    study_scores,
-    write_best,
-    write_sealed,
-)
-from salon.store import check_target, is_study, local_path, open_study, write_plain
+from salon.select import Explore, PickSettings
+
+if TYPE_CHECKING:
+    from salon.judge import ScoreSettings
+    from salon.select import BestReport, BestSettings, PromptPick, StepCallback
 
 _MOST_PROMPTS = 20
 _LONGEST = 40
@@ -106,6 +85,10 @@ def best(
       salon select best briefs:posters -g atelier -n 8 -s words -o drawn --limit 4 --size 512x724
       salon select best prompts.txt --route routes.json -n 4 --model taste-heads --least 0.5 -o drawn
     """
+    from salon.report.numbers import fixed
+    from salon.select import BestSettings, list_scorers, picks_table, read_reference, write_best
+    from salon.store import check_target, write_plain
+
     if table is not None:
         check_target(table, overwrite=True)
     words = list_scorers(names, models, criteria)
@@ -155,6 +138,8 @@ def best(
 
 
 def _scoring(flags: dict[str, Any], limit: int | None) -> ScoreSettings:
+    from salon.judge import ScoreSettings
+
     return ScoreSettings(device=flags["device"], batch=flags["batch"], limit=limit)
 
 
@@ -168,6 +153,9 @@ def _best_of_drawn(
     flags: dict[str, Any],
     watch: StepCallback,
 ) -> tuple[BestReport, Path, Path]:
+    from salon.generate import CallTerms, GenerateSettings, make_generators, read_prompt_argument
+    from salon.select import BEST_FOLDER, draw_and_pick, route_prompts
+
     if output is None:
         raise InputError("-o FOLDER is needed for pictures that are drawn", found="none")
     if flags["explore"] != "no" and route is None:
@@ -199,6 +187,10 @@ def _best_of_existing(
     flags: dict[str, Any],
     watch: StepCallback,
 ) -> tuple[BestReport, Path, Path]:
+    from salon.judge import open_pictures
+    from salon.select import BEST_FOLDER, best_of_pictures, best_of_study, scores_beside
+    from salon.store import is_study, local_path
+
     scoring = _scoring(flags, flags["limit"])
     if is_study(local_path(place)):
         if flags["prompt"] or flags["prompts"]:
@@ -214,6 +206,10 @@ def _best_of_existing(
 
 def _prompt_label(pick: PromptPick) -> str:
     """Its id; the words themselves where the id was made from them."""
+    from salon.generate import TYPED_PROMPT
+    from salon.judge import text_prompt
+    from salon.report import MISSING
+
     text = " ".join(pick.text.split())
     if text and pick.prompt in (TYPED_PROMPT, text_prompt(pick.text).id):
         return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"
@@ -260,6 +256,10 @@ def reference(
       salon select reference study --model taste-heads -o reference.json
       salon select reference study --model taste-heads --criterion taste/mood -s words -o reference.json
     """
+    from salon.judge import ScoreSettings
+    from salon.select import list_scorers, reference_from_scores, study_scores, write_sealed
+    from salon.store import local_path, open_study
+
     if output.exists() and not overwrite:
         raise BadFile(
             "a frozen file is only replaced when asked to", found="one that is there", where=str(output),

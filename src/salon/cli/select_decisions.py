@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from contextlib import nullcontext
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -21,53 +21,25 @@ from salon.cli.console import (
     spinner,
     staged_progress_bar,
 )
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option
+from salon.cli.options import options_from, output_option, settings_from
 from salon.errors import BadFile, InputError
-from salon.generate import read_prompts
-from salon.judge import ScoreSettings
-from salon.report import MISSING
-from salon.report.numbers import fixed
-from salon.select import (
-    PAIR_FORMATS,
-    SIMULATED_GATE,
-    AgreementDrift,
-    CriterionDrift,
-    DriftSettings,
-    Explore,
-    Gate,
-    GateRow,
-    GateRun,
-    GateSettings,
-    PairCandidate,
-    PreferencePairSettings,
-    Routes,
-    StepCallback,
-    apply_feedback,
-    choose_routes,
-    feedback_study,
-    flag_criterion,
-    fused_candidates,
-    gate_for_study,
-    gate_page,
-    page_beside,
-    pass_gate,
-    read_any_routes,
-    read_drift_reference,
-    read_feedback,
-    read_gate,
-    save_feedback,
-    scorer_candidates,
-    study_routes,
-    vote_candidates,
-    watch_log,
-    write_drift_reference,
-    write_pairs,
-    write_sealed,
-)
-from salon.stats import Estimate, wilson
-from salon.store import check_target, local_path, open_study, wait_turn, write_plain
-from salon.study import Study
+from salon.select import PAIR_FORMATS, DriftSettings, GateSettings, PreferencePairSettings
+
+if TYPE_CHECKING:
+    from salon.judge import ScoreSettings
+    from salon.select import (
+        AgreementDrift,
+        CriterionDrift,
+        Explore,
+        Gate,
+        GateRow,
+        GateRun,
+        PairCandidate,
+        Routes,
+        StepCallback,
+    )
+    from salon.stats import Estimate
+    from salon.study import Study
 
 
 @click.command()
@@ -111,6 +83,10 @@ def gate(
       salon select gate study -s words --criterion taste/hallucination --recall 0.8 --confidence 0.9 -o gate.json
       salon select gate renders/ --use gate.json -o held.csv
     """
+    from salon.judge import ScoreSettings
+    from salon.report.numbers import fixed
+    from salon.select import SIMULATED_GATE, Gate, gate_for_study, page_beside, write_sealed
+
     scoring = ScoreSettings(device=device)
     result: Gate | GateRun
     with staged_progress_bar("scoring", quiet=as_json) as watch:
@@ -165,6 +141,9 @@ def gate(
 
 def _scorer_name(place: Path, name: str | None, model: Path | None, criterion: str | None) -> str:
     """How the scorer is named: as given, or the head of the model that speaks about the flags."""
+    from salon.select import flag_criterion
+    from salon.store import open_study
+
     if (name is None) == (model is None):
         raise InputError("one scorer is needed: -s NAME or --model FOLDER", found="none" if name is None else "both")
     if name is not None:
@@ -188,6 +167,9 @@ def _use_gate(
     scoring: ScoreSettings,
     watch: StepCallback,
 ) -> GateRun:
+    from salon.select import gate_page, page_beside, pass_gate, read_gate
+    from salon.store import check_target, write_plain
+
     if output is not None:
         check_target(output, overwrite=overwrite)
     run = pass_gate(read_gate(use), place, prompt=prompt, scorer=name, scoring=scoring, watch=watch)
@@ -198,6 +180,9 @@ def _use_gate(
 
 
 def _gate_row(row: GateRow, costs: bool, chosen: bool) -> Sequence[str]:
+    from salon.report import MISSING
+    from salon.report.numbers import fixed
+
     first = f"{'> ' if chosen else ''}{row.recall:g}"
     if row.threshold is None or row.expected is None or row.precision is None or row.held is None:
         why = "no flagged item has a score" if row.needed is None else f"needs {row.needed} flagged"
@@ -255,6 +240,11 @@ def route(
       salon select route routes.json --prompts briefs:posters --explore thompson --seed 7
       salon select route routes.json --feedback heard.jsonl -o routes.json --overwrite
     """
+    from salon.generate import read_prompts
+    from salon.report import MISSING
+    from salon.select import apply_feedback, choose_routes, read_feedback, write_sealed
+    from salon.store import wait_turn
+
     _require_absent(output, overwrite)
     with wait_turn(output) if output is not None else nullcontext():  # two that heed feedback both move the routes
         routes = _routes(place, weights, prior, seed)
@@ -297,6 +287,8 @@ def route(
 
 
 def _routes(place: Path, weights: str | None, prior: float | None, seed: int) -> Routes:
+    from salon.select import read_any_routes, study_routes
+
     if place.is_dir():
         with spinner("fitting boards") as step:
             return study_routes(place, weights=weights, prior=prior, seed=seed, progress=step)
@@ -349,6 +341,9 @@ def pairs(
       salon select pairs study -o pairs --scores scores.parquet --least-errors 2 --most 3
       salon select pairs study -o pairs --scorer words --format diffusers
     """
+    from salon.select import write_pairs
+    from salon.store import local_path, open_study
+
     if scores and scorer:
         raise InputError("pairs are ordered by --scores or by --scorer", found="both of them")
     if criteria and scorer:
@@ -394,6 +389,8 @@ def _candidates(
     scores: Path | None,
     scorer: str | None,
 ) -> tuple[list[PairCandidate], str]:
+    from salon.select import fused_candidates, scorer_candidates, vote_candidates
+
     ids = [study.criterion(id).id for id in criteria]
     if scores is not None:
         return fused_candidates(study, settings, scores, ids), f"scores {scores.name}"
@@ -423,6 +420,9 @@ def feedback(log: Path, output: Path, pictures: Path | None, name: str, overwrit
     \b
       salon select feedback log -o later --pictures uploads
     """
+    from salon.select import feedback_study, save_feedback
+    from salon.stats import wilson
+
     result = feedback_study(log, name=name, pictures=pictures)
     save_feedback(result, output, overwrite=overwrite)
     agreed = wilson(result.agreed, result.decided, unit="choice") if result.decided else None
@@ -465,6 +465,8 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
       salon select drift log --freeze reference.json
       salon select drift log --reference reference.json
     """
+    from salon.select import read_drift_reference, watch_log, write_drift_reference
+
     drift_reference = None if reference is None else read_drift_reference(reference)
     monitor = watch_log(log, settings_from(DriftSettings, flags), drift_reference)
     report = monitor.report()
@@ -490,6 +492,8 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
 
 
 def _drift_row(criterion: CriterionDrift) -> tuple[Cell, ...]:
+    from salon.report import MISSING
+
     state = (
         criterion.status
         if criterion.first_alarm is None

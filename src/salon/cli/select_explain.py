@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -19,19 +19,10 @@ from salon.cli.console import (
     write_page,
 )
 from salon.cli.options import options_from, settings_from
-from salon.report import MISSING
-from salon.report.numbers import fixed
-from salon.select import (
-    ExplainSettings,
-    RaterOpinion,
-    contribution_table,
-    explain,
-    explain_page,
-    open_judged_study,
-    read_reference,
-)
-from salon.store import open_study
-from salon.study import Prompt
+from salon.select import ExplainSettings
+
+if TYPE_CHECKING:
+    from salon.select import RaterOpinion
 
 _PATH = click.Path(path_type=Path)
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -74,6 +65,12 @@ def explain_command(
       salon select explain poster.png --model taste --study judged --html why.html
       salon select explain a.png b.png --model taste -w typography=3,mood=1 --json
     """
+    from salon.report import MISSING
+    from salon.report.numbers import fixed
+    from salon.select import contribution_table, explain, explain_page, open_judged_study, read_reference
+    from salon.store import open_study
+    from salon.study import Prompt
+
     pictures = [picture] if other is None else [picture, other]
     reference_study = None if study is None else open_judged_study(open_study(study), study)
     with spinner("explaining"):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from functools import partial
 from pathlib import Path
-from typing import Any, get_args
+from typing import TYPE_CHECKING, Any, get_args
 
 import click
 
@@ -22,31 +22,11 @@ from salon.cli.console import (
 )
 from salon.cli.judge_options import judge_options
 from salon.cli.options import SectionedCommand, options_from, settings_from
-from salon.collect import TRUTH, TrueQuality
-from salon.generate import CallTerms, make_generator, make_generators, read_prompt_argument
-from salon.judge import JudgeSpec, ScoreSettings, make_scorer
-from salon.report import with_interval
-from salon.select import (
-    COHP_FOLDER,
-    REFINE_FOLDER,
-    BestSettings,
-    CohpReport,
-    CohpSettings,
-    PointsBy,
-    RefineSettings,
-    chain_study,
-    cohp_page,
-    difference_table,
-    generator_counts,
-    list_scorers,
-    open_answering_vlm,
-    open_diagnosing_vlm,
-    read_reference,
-    refine_page,
-    refine_study,
-    round_table,
-)
-from salon.store import read_points
+from salon.collect import TRUTH
+from salon.select import CohpSettings, PointsBy, RefineSettings
+
+if TYPE_CHECKING:
+    from salon.select import CohpReport
 
 PAGE = "index.html"
 
@@ -109,6 +89,11 @@ def cohp(
       salon select cohp prompts.txt -g diffusers:./sdxl -g diffusers:./kolors --model taste-heads -o chain
       salon select cohp prompts.txt -g mirage -s words -o chain --variant released
     """
+    from salon.collect import TrueQuality
+    from salon.generate import CallTerms, make_generators, read_prompt_argument
+    from salon.judge import ScoreSettings
+    from salon.select import COHP_FOLDER, BestSettings, chain_study, cohp_page, list_scorers, read_reference
+
     settings = settings_from(CohpSettings, flags)
     prompt_list = read_prompt_argument(prompts, limit)
     terms = CallTerms(output.resolve().with_name(f"{output.resolve().name}.calls.sqlite"), prices, budget)
@@ -134,6 +119,9 @@ def cohp(
 
 
 def _print_cohp(report: CohpReport, page: Path) -> None:
+    from salon.report import with_interval
+    from salon.select import generator_counts, round_table
+
     answered = sum(chain.answer is not None and chain.answer.item is not None for chain in report.chains)
     say(f"{answered:,} of {report.prompts:,} prompts have an answer, the best of {report.asked:,} pictures", bold=True)
     for kind, count in report.failed.items():
@@ -207,6 +195,18 @@ def refine(
       salon select refine "a halloween poster for children" -g openai:gpt-image-1 -o loop --model gpt-5
       salon select refine prompts.txt -g diffusers:./qwen-image -o loop --transformers ./Qwen3-VL-8B --rounds 3
     """
+    from salon.generate import CallTerms, make_generator, read_prompt_argument
+    from salon.judge import JudgeSpec, make_scorer
+    from salon.select import (
+        REFINE_FOLDER,
+        difference_table,
+        open_answering_vlm,
+        open_diagnosing_vlm,
+        refine_page,
+        refine_study,
+    )
+    from salon.store import read_points
+
     settings, judge_choice = settings_from(RefineSettings, flags), settings_from(JudgeSpec, flags)
     prompt_list = read_prompt_argument(prompts, limit)
     terms = CallTerms(

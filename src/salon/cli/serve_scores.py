@@ -8,7 +8,7 @@ import os
 from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
@@ -16,33 +16,14 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge import RaterSettings, ScoreSettings
-from salon.select import (
-    DecisionSettings,
-    Gate,
-    LoadOrder,
-    Neighborhood,
-    ScoringModel,
-    ScoringService,
-    ServiceSettings,
-    WatchedLog,
-    open_neighborhood,
-    read_drift_reference,
-    read_gate,
-    read_reference,
-)
-from salon.web.scoring.access import (
-    PROTOCOLS,
-    SCOPES,
-    ScoringSettings,
-    check_scoring_settings,
-    new_token,
-    read_tokens,
-    revoke_token,
-)
-from salon.web.scoring.app import create_scoring_app
-from salon.web.scoring.routes import gate_criterion
-from salon.web.server import listen, serve_app
+from salon.judge import ScoreSettings
+from salon.select import DecisionSettings, ServiceSettings
+from salon.web.scoring.settings import SCOPES, ScoringSettings
+
+if TYPE_CHECKING:
+    from salon.judge import RaterSettings
+    from salon.select import Gate, Neighborhood, ScoringModel, WatchedLog
+    from salon.web.scoring.settings import PROTOCOLS
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip
@@ -122,6 +103,12 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
       salon serve-scores -s hpsv3:weights/hpsv3 --speak flow-grpo,flow-factory
       salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
     """
+    from salon.judge import RaterSettings
+    from salon.select import LoadOrder, ScoringService, read_reference
+    from salon.web.scoring.access import check_scoring_settings
+    from salon.web.scoring.app import create_scoring_app
+    from salon.web.server import listen, serve_app
+
     if flags["add_token"] or flags["revoke_token"] or flags["list_tokens"]:
         _change_tokens(flags, as_json)
         return
@@ -161,6 +148,9 @@ def _fit_training(flags: dict[str, Any]) -> None:
 
 def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
     """Gates by the names of their files; each must fit a criterion that is served."""
+    from salon.select import read_gate
+    from salon.web.scoring.routes import gate_criterion
+
     gates = {path.stem: read_gate(path) for path in files}
     if len(gates) < len(files):
         raise InputError("gates in files of different names are needed", found="a name twice")
@@ -170,6 +160,8 @@ def _gates(files: Sequence[Path], model: ScoringModel) -> dict[str, Gate]:
 
 
 def _open_log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
+    from salon.select import WatchedLog, read_drift_reference
+
     if flags["log_folder"] is None:
         if flags["drift_reference"] is not None:
             raise InputError("--drift-reference goes with --log", found="no --log")
@@ -182,6 +174,8 @@ def _open_log(flags: dict[str, Any], stack: ExitStack) -> WatchedLog | None:
 
 
 def _neighbourhood(flags: dict[str, Any]) -> Neighborhood | None:
+    from salon.select import open_neighborhood
+
     if flags["study"] is None:
         return None
     if not flags["models"]:
@@ -190,6 +184,8 @@ def _neighbourhood(flags: dict[str, Any]) -> Neighborhood | None:
 
 
 def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], as_json: bool) -> None:
+    from salon.web.scoring.access import new_token, read_tokens
+
     token = None
     if not web.no_token and not read_tokens(web.folder):
         token = new_token(web.folder, "first", SCOPES)
@@ -210,6 +206,8 @@ def _print_served(web: ScoringSettings, version: str, criteria: Sequence[str], a
 
 
 def _change_tokens(flags: dict[str, Any], as_json: bool) -> None:
+    from salon.web.scoring.access import new_token, read_tokens, revoke_token
+
     folder: Path = flags["folder"]
     actions = [name for name in ("add_token", "revoke_token", "list_tokens") if flags[name]]
     if len(actions) > 1:

@@ -4,30 +4,19 @@ from __future__ import annotations
 
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 from click.core import ParameterSource
 
 from salon.cli.console import json_option, print_json, print_table, result_console, say, spinner
-from salon.cli.options import options_from, settings_from
-from salon.cli.study import output_option, overwrite_option
-from salon.collect import (
-    DesignerSettings,
-    PlantedTruth,
-    SimulateSettings,
-    designers_planted,
-    designers_study,
-    planted,
-    ppaint_like_planted,
-    ppaint_like_study,
-    simulate_study,
-    taste_like_study,
-    taste_like_truth,
-)
+from salon.cli.options import options_from, output_option, overwrite_option, settings_from
+from salon.collect import SimulateSettings
 from salon.errors import BadFile, BadValue
-from salon.store import is_study, save_study
-from salon.study import Study
+
+if TYPE_CHECKING:
+    from salon.collect import PlantedTruth
+    from salon.study import Study
 
 PRESETS = ("taste-like", "taste-drawn", "ppaint-like", "designers")
 
@@ -85,6 +74,9 @@ def simulate(
       salon simulate -o study --protocol comparisons --position-bias 0.1 --careless 1
       salon simulate -o big --prompts 1000000                    a million prompts
     """
+    from salon.collect import planted, simulate_study
+    from salon.store import is_study, save_study
+
     if is_study(output) and not overwrite:
         raise BadFile(
             "a study is only replaced when asked to",
@@ -140,6 +132,16 @@ def simulate(
 def _preset(
     preset: str, on_command_line: set[str], seed: int | None, controls: bool, levels: float, posters: Path | None
 ) -> tuple[Study, tuple[PlantedTruth, ...]]:
+    from salon.collect import (
+        DesignerSettings,
+        designers_planted,
+        designers_study,
+        ppaint_like_planted,
+        ppaint_like_study,
+        taste_like_study,
+        taste_like_truth,
+    )
+
     _check_preset_flags(on_command_line, seed)
     if preset == "taste-like":
         return taste_like_study(seed, controls), taste_like_truth(controls)
@@ -150,6 +152,7 @@ def _preset(
 
 
 def _drawn_study(output: Path, prompts: int, seed: int | None) -> tuple[Study, tuple[PlantedTruth, ...]]:
+
     from salon.collect.simulate import taste_drawn as flow  # it draws: that needs more libraries
 
     with spinner("drawing"):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING, Any, Literal
@@ -11,41 +11,25 @@ import click
 
 import salon
 from salon.cli.console import count, json_option, print_json, print_table, printable, progress_bar, result_console, say
-from salon.cli.options import PluginChoice, SectionedCommand, options_from, settings_from
+from salon.cli.options import (
+    PluginChoice,
+    SectionedCommand,
+    options_from,
+    output_option,
+    overwrite_option,
+    settings_from,
+)
 from salon.cli.study_argument import STUDY
 from salon.errors import BadFile, BadValue, UnknownReference
-from salon.generate import GenerationProgress, ImportedPictures, import_pictures, read_layout
-from salon.store import (
-    EXPORTS,
-    FIELD_FILES,
-    KINDS,
-    Columns,
-    FieldExport,
-    ImportOptions,
-    Policies,
-    check_target,
-    default_name,
-    export_field,
-    export_study,
-    import_files,
-    is_study,
-    open_place,
-    plugin_formats,
-    save_study,
-    write_plain,
-)
-from salon.study import CompareWithin, Criterion, Study, builtin_criteria, builtin_criterion, matching_criteria, merge
+from salon.store import EXPORTS, FIELD_FILES, KINDS, Columns, Policies
 
 if TYPE_CHECKING:
     from salon.fuse import DerivedRankings
+    from salon.generate import GenerationProgress, ImportedPictures
+    from salon.store import FieldExport
+    from salon.study import CompareWithin, Criterion, Study
 
 DERIVED = "rankings"
-overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a study that is there already.")
-
-
-def output_option(what: str) -> Callable[[Any], Any]:
-    """The flag every command that writes shares."""
-    return click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help=what)
 
 
 # -- init --------------------------------------------------------------------------------------------------------
@@ -78,6 +62,9 @@ def init(
       salon init posters --criteria taste/mood --criteria taste/color-harmony
       salon init posters --criteria taste/...          all criteria of the family
     """
+    from salon.store import default_name, save_study
+    from salon.study import Study, builtin_criteria, matching_criteria
+
     _refuse_to_replace(study, overwrite)
     chosen = [match for pattern in criteria for match in matching_criteria(pattern)]
     new_study = Study.build(
@@ -108,6 +95,8 @@ class _ImportCommand(SectionedCommand):
     """A command whose help ends with the kinds of files, each with a sentence."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        from salon.store import plugin_formats
+
         with formatter.section("Kinds"):
             kinds = [(form.name, form.about) for form in KINDS.values()]
             pictures = (PICTURES, "A folder of pictures: generators and prompts by folders and names.")
@@ -158,6 +147,8 @@ def import_(kind: str, files: Sequence[Path], output: Path, overwrite: bool, as_
       salon import imagenhub rater1.tsv rater2.tsv rater3.tsv -o study
       salon import hpdv3 all.json --images --remap /data/hpdv3=pictures -o study
     """
+    from salon.store import ImportOptions, default_name, import_files, save_study
+
     if any(file.exists() and output.exists() and file.samefile(output) for file in files):
         raise BadFile("the output must be another place than the input", found=str(output), remedy="choose another -o")
     _refuse_to_replace(output, overwrite)
@@ -219,6 +210,8 @@ def _import_pictures(
 
 
 def _refuse_to_replace(path: Path, overwrite: bool) -> None:
+    from salon.store import is_study
+
     if is_study(path.resolve()) and not overwrite:
         raise BadFile(
             "a study is only replaced when asked to",
@@ -278,6 +271,8 @@ def export(
       salon export study --to hpdv3 -o pairs
       salon export study --to rankings -o rankings.csv
     """
+    from salon.store import check_target, export_field, export_study, open_place
+
     if to == DERIVED:
         check_target(output, overwrite=overwrite)
         _print_rankings(salon.derive_rankings(open_place(study), equal=equal), output, overwrite, as_json)
@@ -297,6 +292,8 @@ def export(
 
 
 def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_json: bool) -> None:
+    from salon.store import write_plain
+
     write_plain(derived.table, output, overwrite=overwrite)
     if as_json:
         facts = {"rankings": derived.rankings, "counts": derived.counts, "policies": derived.policies}
@@ -336,6 +333,9 @@ def merge_(studies: Sequence[Path | str], output: Path, name: str | None, overwr
     \b
       salon merge week1 week2 -o all
     """
+    from salon.store import default_name, open_place, save_study
+    from salon.study import merge
+
     if len(studies) < 2:
         raise BadValue("at least two studies are needed to merge", found=str(len(studies)))
     _refuse_to_replace(output, overwrite)
@@ -371,6 +371,8 @@ def pictures_as_study(
     quiet: bool = False,
 ) -> ImportedPictures:
     """Read the layout of `root` and copy its pictures into the study `output`, with a bar."""
+    from salon.generate import import_pictures, read_layout
+
     layout = read_layout(root, pattern=pattern, prompts=prompts)
     with progress_bar("reading pictures", quiet=quiet) as tell:
 
@@ -382,6 +384,8 @@ def pictures_as_study(
 
 
 def _criterion(id: str) -> Criterion:
+    from salon.study import Criterion, builtin_criterion
+
     try:
         return builtin_criterion(id)
     except UnknownReference:

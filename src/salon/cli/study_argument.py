@@ -4,22 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from salon.cli.console import say
-from salon.store import (
-    COLUMNS_GUESSED,
-    ImportOptions,
-    Policies,
-    import_files,
-    is_address,
-    open_place,
-    recognize,
-    studio_file,
-)
-from salon.store.formats.source import LEFT_OUT
-from salon.study import Study
+
+if TYPE_CHECKING:
+    from salon.study import Study
 
 
 class StudyPathType(click.ParamType[Path | str]):
@@ -29,6 +21,8 @@ class StudyPathType(click.ParamType[Path | str]):
 
     def convert(self, value: str | Path, param: click.Parameter | None, ctx: click.Context | None) -> Path | str:
         """The address as it is, anything else as a path."""
+        from salon.store import is_address
+
         return value if isinstance(value, Path) or is_address(value) else Path(value)
 
 
@@ -42,6 +36,8 @@ def read_study_argument(place: Path | str, kind: str | None = None) -> Study:
 
     Of a file, rows without an answer are left out and counted.
     """
+    from salon.store import ImportOptions, Policies, import_files, open_place, recognize, studio_file
+
     if isinstance(place, str) or not place.is_file():
         if isinstance(place, Path) and studio_file(place):
             say("note: read from the studio's database, as it stands now", dim=True, err=True)
@@ -54,6 +50,9 @@ def read_study_argument(place: Path | str, kind: str | None = None) -> Study:
 
 def _brief_notes(first: str, notes: Sequence[str]) -> list[str]:
     """At most MOST_NOTES lines: how the file was read, then what was left out, and how many decisions are not shown."""
+    from salon.store import COLUMNS_GUESSED
+    from salon.store.formats.source import LEFT_OUT
+
     columns = [note for note in notes if note.startswith(COLUMNS_GUESSED)]
     other_notes = [note for note in notes if note not in columns]
     lines = ["; ".join([first, *columns]), *sorted(other_notes, key=lambda note: not note.startswith(LEFT_OUT))]

@@ -13,11 +13,6 @@ from pydantic import BaseModel, create_model
 from salon.cli.console import Cell, count, json_option, print_json, print_table, progress_bar, say, spinner
 from salon.cli.lazy_commands import LazyGroup
 from salon.cli.options import options_from, settings_from
-from salon.engine import EngineSettings
-from salon.evaluate import validation_warnings
-from salon.report import with_interval
-from salon.report.numbers import fixed
-from salon.store import local_path, open_study
 from salon.train import GRID, CompareSettings, HeadSettings, SweepSettings
 
 if TYPE_CHECKING:
@@ -92,6 +87,9 @@ def heads(
       salon train heads study -o raters --labels raters --rater-weights learned
       salon train heads study -o table --compare --encoder clip:weights/clip       TASTE's Table 6, LoRA as fifth row
     """
+    from salon.engine import EngineSettings
+    from salon.store import local_path, open_study
+
     settings = settings_from(HeadSettings, flags)
     if comparing:
         _compare(study, output, criteria, settings, as_json, flags)
@@ -130,6 +128,8 @@ def heads(
 def _compare(
     study: Path, output: Path, criteria: Sequence[str], settings: HeadSettings, as_json: bool, flags: dict[str, Any]
 ) -> None:
+    from salon.engine import EngineSettings
+    from salon.store import local_path, open_study
     from salon.train import compare_heads as comparing
 
     opened = open_study(study)
@@ -185,6 +185,8 @@ def training_progress(passes: int, *, quiet: bool) -> Iterator[tuple[Callable[[i
 
 def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
     """The notes of a training; those that say what validation cannot tell stand out, and stand last."""
+    from salon.evaluate import validation_warnings
+
     warned = validation_warnings(figures)
     for note in notes:
         if note not in warned:
@@ -195,6 +197,8 @@ def print_notes(notes: Iterable[str], figures: Sequence[HeadFigures]) -> None:
 
 def print_figures(title: str, figures: Sequence[HeadFigures]) -> None:
     """Print criterion, pairs, accuracy and ceiling with intervals, and loss."""
+    from salon.report.numbers import fixed
+
     rows = [(row.criterion or "all", row.pairs, row.accuracy, row.ceiling, fixed(row.loss)) for row in figures]
     print_table(title, ("criterion", "pairs", "accuracy", "one more rater", "loss"), rows)
 
@@ -226,6 +230,11 @@ def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **f
       salon train sweep study -o sweep
       salon train sweep study -o sweep --widths 32 --widths 64 --weight-decays 0.1 --seeds 5 --form scalar
     """
+    from salon.engine import EngineSettings
+    from salon.report import with_interval
+    from salon.report.numbers import fixed
+    from salon.store import local_path, open_study
+
     settings, grid = settings_from(HeadSettings, flags), settings_from(SweepSettings, flags)
     from salon.train import head_sweep as sweeps  # torch and the encoders come with it
 

@@ -12,14 +12,13 @@ from pydantic import BaseModel
 
 from salon.cli.console import json_option, print_json, print_table, progress_bar, say
 from salon.cli.options import options_from, settings_from
-from salon.cli.train import print_figures, print_notes
 from salon.errors import BadFile, BadValue
-from salon.store import TrainingPairSettings, write_pairs
+from salon.store import TrainingPairSettings
 from salon.store.formats.training_pairs import READERS
-from salon.train import Command, RewardSettings, find_recipe
+from salon.train import RewardSettings
 
 if TYPE_CHECKING:
-    pass
+    from salon.train import Command
 
 S = TypeVar("S", bound=BaseModel)
 
@@ -48,6 +47,8 @@ def plan_options(settings: type[BaseModel]) -> Callable[[Callable[..., Any]], Ca
 
 def chosen_settings(settings: type[S], flags: Mapping[str, Any], command: Command, *, quiet: bool) -> S:
     """The settings that the flags and their recipe describe; the recipe is printed with its sources."""
+    from salon.train import find_recipe
+
     name = flags.get("recipe")
     if not name:
         return settings_from(settings, flags)
@@ -174,6 +175,8 @@ def reward(
       accelerate launch --config_file examples/reward/fsdp2_8.yaml $(command -v salon) train reward study -o model \\
         --backbone weights/Qwen2-VL-7B-Instruct
     """
+    from salon.cli.train import print_figures, print_notes
+
     settings = chosen_settings(RewardSettings, flags, "train reward", quiet=as_json)
     if is_plan:
         show_plan("reward", backbone, settings, flags, as_json=as_json)
@@ -244,6 +247,8 @@ def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, a
       salon train pairs imagereward test.json -o test.parquet --train 0 --validation 0 --test 1
       salon train pairs pickapic train-*.parquet --images pickapic -o pickapic/pairs.parquet
     """
+    from salon.store import write_pairs
+
     result = write_pairs(kind, files, output, settings_from(TrainingPairSettings, flags), images=images)
     if as_json:
         print_json({"output": str(output), "kind": kind, **result.model_dump(mode="json")})

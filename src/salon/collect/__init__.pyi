@@ -25,7 +25,6 @@ from .settings import (
     StudioSettings as StudioSettings,
 )
 from .simulate.designers import (
-    TRUTH as TRUTH,
     DesignerSettings as DesignerSettings,
     TrueQuality as TrueQuality,
     designers_planted as designers_planted,
@@ -38,8 +37,8 @@ from .simulate.ppaint_like import (
     ppaint_like_planted as ppaint_like_planted,
     ppaint_like_study as ppaint_like_study,
 )
+from .simulate.settings import TRUTH as TRUTH, SimulateSettings as SimulateSettings
 from .simulate.studies import (
-    SimulateSettings as SimulateSettings,
     planted as planted,
     simulate_study as simulate_study,
 )

@@ -66,7 +66,20 @@ class Tallies:
     def ask(self, question: RaterQuestion, rater: str, at: int) -> None:
         """Note that `rater` is being asked, at `at` milliseconds."""
         if question.why == "ordinary":
-            self._own(question).pending[rater] = at
+            self.wait(question.key, rater, at)
+
+    def wait(self, key: str, rater: str, at: int) -> None:
+        """Note that `rater` is being asked an ordinary question."""
+        self._own(key).pending[rater] = at
+
+    def add(self, key: str, judgment: Judgment, raters: Sequence[str]) -> None:
+        """Note what all these raters answered to an ordinary question: the same."""
+        tally = self._own(key)
+        if judgment.skipped is not None:
+            return
+        if (vote := vote_word(judgment)) is not None:
+            tally.votes.setdefault(judgment.criterion, Counter())[vote] += len(raters)
+        tally.raters.update(raters)
 
     def answer(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
         """Note an answer. Repeats and planted questions say nothing new about the items."""
@@ -79,7 +92,7 @@ class Tallies:
     def _change(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment], by: int) -> None:
         if question.why != "ordinary":
             return
-        tally = self._own(question)
+        tally = self._own(question.key)
         tally.pending.pop(rater, None)
         for judgment in judgments:
             vote = vote_word(judgment)
@@ -88,8 +101,8 @@ class Tallies:
             if judgment.skipped is None:
                 (tally.raters.add if by > 0 else tally.raters.discard)(rater)
 
-    def _own(self, question: RaterQuestion) -> QuestionTally:
-        return self._tallies.setdefault(question.key, QuestionTally())
+    def _own(self, key: str) -> QuestionTally:
+        return self._tallies.setdefault(key, QuestionTally())
 
 
 def is_settled(tally: QuestionTally, stop: Stop) -> bool:

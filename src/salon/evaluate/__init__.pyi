@@ -49,9 +49,7 @@ from .pair_results import (
     validation_warnings as validation_warnings,
 )
 from .part_tables import (
-    KINDS as KINDS,
     ScorePaperTable as ScorePaperTable,
-    TableKind as TableKind,
     paper_table as paper_table,
     table_latex as table_latex,
     table_markdown as table_markdown,
@@ -84,11 +82,13 @@ from .pseudo_scores import (
     write_pseudo_scores as write_pseudo_scores,
 )
 from .results import (
+    KINDS as KINDS,
     CurveSettings as CurveSettings,
     EvaluateSettings as EvaluateSettings,
     Evaluation as Evaluation,
     ReportSettings as ReportSettings,
     ScoreEvaluationSettings as ScoreEvaluationSettings,
+    TableKind as TableKind,
     TickReport as TickReport,
 )
 from .scorers import (

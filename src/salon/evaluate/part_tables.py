@@ -11,7 +11,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal, get_args
 
 import pyarrow as pa
 from markupsafe import Markup
@@ -32,6 +31,7 @@ from salon.evaluate.results import (
     ScorerDifference,
     ScorerFigures,
     ScorerGroup,
+    TableKind,
     TargetFigures,
     TickAgreement,
     TickCriterion,
@@ -260,8 +260,6 @@ def cost_table(report: Evaluation) -> Table:
 
 # -- the tables of the paper -------------------------------------------------------------------------------------------
 
-TableKind = Literal["category", "scale", "criterion"]
-KINDS: tuple[TableKind, ...] = get_args(TableKind)
 GROUPS: dict[ScorerGroup, str] = {"base": "Untrained VLMs, one pass", "trained": "Trained", "baseline": "Other scorers"}
 LESS_BASE = "Trained less its base"
 TITLES: dict[TableKind, str] = {

@@ -10,7 +10,7 @@ be given is None, and the policies say why. Titles and descriptions of fields ar
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Final, Literal
+from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
 
 import numpy as np
 from pydantic import Field
@@ -551,3 +551,9 @@ class Evaluation(Noun):
     def every_judge(self) -> list[JudgeFigures | TickJudgeFigures]:
         """Judges of pairs, then of checklists."""
         return [*self.judges, *(self.ticks.judges if self.ticks else ())]
+
+
+TableKind = Literal["category", "scale", "criterion"]
+
+
+KINDS: tuple[TableKind, ...] = get_args(TableKind)

@@ -20,7 +20,6 @@ from .bridge_scale import (
     random_placements as random_placements,
 )
 from .bridge_simulation import (
-    RehearsalSettings as RehearsalSettings,
     rehearse_bridge as rehearse_bridge,
 )
 from .derived_rankings import (
@@ -51,7 +50,6 @@ from .groups import (
     study_groups as study_groups,
 )
 from .labels import (
-    LabelSettings as LabelSettings,
     make_labels as make_labels,
 )
 from .report import fuse_page as fuse_page
@@ -68,6 +66,7 @@ from .results import (
     RaterFit as RaterFit,
     ScoreRow as ScoreRow,
 )
+from .settings import LabelSettings as LabelSettings, RehearsalSettings as RehearsalSettings
 from .splits import (
     check_splits as check_splits,
     item_prompts as item_prompts,

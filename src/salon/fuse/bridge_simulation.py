@@ -16,43 +16,14 @@ from typing import Literal
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
-from scipy.stats import norm, spearmanr
 
 from salon.fuse.bridge import run_bridge
-from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, BridgeSettings, Ints, plan_group, planned_calls
+from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, Ints, plan_group, planned_calls
 from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
+from salon.fuse.settings import RehearsalSettings
 from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
-
-
-class RehearsalSettings(Noun):
-    """What `salon bridge simulate` is asked."""
-
-    items: int = Field(3000, ge=4, le=200_000, description="Items to score (n).")
-    pool: int = Field(50, ge=2, le=2000, description="Items compared with each other exhaustively (N).")
-    opponents: int = Field(10, ge=1, le=2000, description="Pool items that every other item meets (K).")
-    adaptive: bool = Field(False, description="Headline figures of adaptive opponents instead of random ones.")
-    method: Literal["davidson", "bradley-terry", "elo"] = Field("davidson", description="The pool's scale.")
-    spread: float = Field(
-        3.9,
-        gt=0,
-        le=20,
-        description="Sharpness of the judge: standard deviation of the items' true scores in its logits.",
-    )
-    ties: float = Field(0.2, ge=0, lt=1, description="Chance that the judge ties two items of equal quality.")
-    lapses: float = Field(0.0, ge=0, le=1, description="Share of answers drawn at random.")
-    seed: int = Field(0, ge=0, description="Seed of everything drawn by chance.")
-
-    def bridge(self, *, adaptive: bool) -> BridgeSettings:
-        """The bridge to rehearse."""
-        return BridgeSettings(
-            pool=min(self.pool, self.items),
-            opponents=self.opponents,
-            method=self.method,
-            adaptive=adaptive,
-            seed=self.seed,
-        )
 
 
 class RehearsalPoint(Noun):
@@ -119,6 +90,8 @@ def rehearse_bridge(
     settings: RehearsalSettings | None = None, *, progress: Callable[[str], None] = lambda step: None
 ) -> Rehearsal:
     """Both ways of choosing opponents on the same items, the same pool and the same judge."""
+    from scipy.stats import norm
+
     chosen = settings or RehearsalSettings()
     judge = draw_judge(chosen, np.random.default_rng(chosen.seed))
     plan = plan_group([str(item) for item in range(chosen.items)], chosen.bridge(adaptive=False))
@@ -127,6 +100,8 @@ def rehearse_bridge(
     progress("adaptive opponents")
     pool = random[0].where(_in_pool(plan, random[0]))
     adaptive = _adaptive_rounds(judge, chosen, pool)
+    from scipy.stats import spearmanr
+
     progress("scores")
     scale = measure_pool(pool_answers(plan, pool, 0), len(plan.pool), chosen.bridge(adaptive=False))
     latents_by_way = [

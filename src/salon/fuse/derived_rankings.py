@@ -22,7 +22,6 @@ from typing import Literal
 
 import numpy as np
 import pyarrow as pa
-from scipy.stats import rankdata
 
 from salon.errors import DesignError
 from salon.fuse.groups import TIE, Floats, FuseGroup, Ints, study_groups
@@ -140,6 +139,8 @@ def _group_rankings(
 
 
 def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Counter[str]) -> _DerivedRanking | None:
+    from scipy.stats import rankdata
+
     n = len(items)
     if connectivity(n, np.stack([pairs.i, pairs.j], axis=1), paths=False).components > 1:
         counts["left out: the pairs do not join the items"] += 1

@@ -9,8 +9,6 @@ from itertools import combinations
 from typing import Literal
 
 import numpy as np
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from salon.errors import BadValue, DesignError, NotIdentified, TooFew
 from salon.fuse.figures import (
@@ -54,6 +52,9 @@ class ScoreUnit:
 
 def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -> ScoreUnit:
     """What was asked for; else generators where comparisons hold most prompts too loosely to order their items."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     if settings.by != "auto":
         return ScoreUnit(settings.by)
     item = ScoreUnit("item")
@@ -89,6 +90,9 @@ def choose_unit(study: Study, settings: FuseSettings, criteria: Sequence[str]) -
 
 def _connected_prompts(group_of: Codes, a: Codes, b: Codes) -> np.ndarray:
     """For each prompt with comparisons: do these connect its items, and are there as many as items?"""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     items, place = _number_used(a, b)
     graph = sparse.coo_array((np.ones(len(a)), place), shape=(len(items), len(items)))
     count, part = csgraph.connected_components(graph, directed=False)

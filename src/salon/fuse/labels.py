@@ -22,18 +22,19 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from pydantic import Field, model_validator
+from pydantic import Field
 
 from salon.errors import BadValue, TooFew
+from salon.fuse.settings import LabelSettings, Rows
 from salon.fuse.splits import Split, check_splits, item_prompts, prompt_texts, split_items
 from salon.stats import LARGEST_RATING
-from salon.study import BOTH_BAD, SPLITS, TIE, Noun, Signature, Study, Votes, check_shares, study_votes, to_references
+from salon.study import BOTH_BAD, SPLITS, TIE, Noun, Signature, Study, Votes, study_votes, to_references
 
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
@@ -172,37 +173,7 @@ def _texts(study: Study, prompt: NDArray[Any]) -> pa.DictionaryArray:
 
 # -- making labels -----------------------------------------------------------------------------------------------------
 
-Rows = Literal["pairs", "raters", "ratings"]
 FLAG_NOTE = "{0} is a flag and orders no items: no labels of pairs (--criterion {0} makes them)"
-
-
-class LabelSettings(Noun):
-    """How `salon labels` works."""
-
-    rows: Rows = Field(
-        "pairs",
-        description="One row for each pair of items; for each rater's vote on a pair; or for each rated item.",
-    )
-    ties: Literal["drop", "keep"] = Field(
-        "drop", description="Pairs (or votes) without a winner: left out and counted, or kept with the label 'tie'."
-    )
-    rating_pairs: bool = Field(
-        False, description="Also take votes from ratings, where a rater neither compared nor ranked the two items."
-    )
-    train: float = Field(0.8, ge=0, le=1, description="Share of the prompts to train on.")
-    validation: float = Field(0.1, ge=0, le=1, description="Share of the prompts to choose settings by.")
-    test: float = Field(0.1, ge=0, le=1, description="Share of the prompts kept for the final test.")
-    seed: int = Field(0, ge=0, description="Seed of the split; each prompt falls by a hash of the seed and its id.")
-
-    @property
-    def shares(self) -> tuple[float, float, float]:
-        """The shares in the order of SPLITS."""
-        return self.train, self.validation, self.test
-
-    @model_validator(mode="after")
-    def _shares_make_a_whole(self) -> LabelSettings:
-        check_shares(self.shares)
-        return self
 
 
 class CriterionLabels(Noun):

@@ -24,8 +24,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from salon.errors import TooFew
 from salon.fuse.fits import CROSSED
@@ -134,6 +132,9 @@ def refit_folds(
 
 def _strata(groups: Sequence[FuseGroup], cluster: str) -> list[list[int]]:
     """Groups that share a rater stand in one stratum; prompts and answers know no strata."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     if cluster != "rater":
         return [list(range(len(groups)))]
     place = np.concatenate([np.full(len(group.raters), at) for at, group in enumerate(groups)])

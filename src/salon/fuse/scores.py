@@ -19,8 +19,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 import numpy as np
-from scipy import stats
-from scipy.special import expit
+from scipy.special import expit, stdtrit
 
 from salon.errors import BadValue, DesignError, NotIdentified, StatsError
 from salon.fuse.fits import (
@@ -458,7 +457,7 @@ def _scores(
     if not real.all():
         method = line.method if line.method.startswith("none") else f"{line.method}; none where they do not vary"
         line = replace(line, se=np.where(real, line.se, np.nan), method=method)
-    half = stats.t.ppf((1 + settings.level) / 2, line.df) * line.se
+    half = stdtrit(line.df, (1 + settings.level) / 2) * line.se
     ends = [line.value, line.value - half, line.value + half]
     error = line.se
     if curve is not None:

@@ -15,8 +15,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.sparse import coo_array
-from scipy.sparse.csgraph import connected_components
 
 from salon.errors import BadColumns, DesignError
 from salon.study import PARTS, Study, normalize_text
@@ -114,6 +112,9 @@ def item_prompts(study: Study) -> Ints:
 
 def _unite_units(unit: Ints, shared: list[Ints]) -> Ints:
     """(items,) the connected part of each item's unit, where units and shared things are the nodes of a graph."""
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     nodes = int(unit.max(initial=-1)) + 1
     edges = []
     for codes in shared:

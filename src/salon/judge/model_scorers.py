@@ -17,14 +17,12 @@ import re
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Any, Literal, Protocol, runtime_checkable
 
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue
-from salon.judge.chat_template import CHAT, expand_chat
-from salon.judge.protocol import check_scale
-from salon.models import ROLE, ROLES, AnyCard, ModelCriterion, Role, is_model, is_one_pass, known_criteria, read_card
+from salon.models import ROLE, ROLES, Role
 from salon.study import (
     Criterion,
     Item,
@@ -38,6 +36,9 @@ from salon.study import (
     matching_criteria,
 )
 
+if TYPE_CHECKING:
+    from salon.models import AnyCard, ModelCriterion
+
 MODEL_KINDS = ("model", "onepass")
 MARK = "@"
 """Between the folder of a model and the criterion, in the name of a scorer."""
@@ -50,6 +51,8 @@ def scorer_names(folder: Path, criteria: Sequence[str] = (), *, flag: bool = Tru
 
     Without `flag` a flag head that is not asked for by name is left out: it says what to hold back, not what is better.
     """
+    from salon.models import is_one_pass, known_criteria, read_card
+
     card = read_card(folder)
     chosen = criteria or [criterion.id for criterion in (known_criteria(card) if flag else card.criteria)]
     ids = [known_criterion(card, criterion, where=str(folder)).id for criterion in chosen]
@@ -68,6 +71,8 @@ def split_model_name(text: str) -> tuple[Path, str | None] | None:
 
 def model_folder(text: str) -> Path | None:
     """The folder of the model that `text` names as a scorer, or is; None where it is no model."""
+    from salon.models import is_model
+
     parts = split_model_name(text)
     folder = Path(text) if parts is None else parts[0]
     return folder if is_model(folder) else None
@@ -76,6 +81,8 @@ def model_folder(text: str) -> Path | None:
 def expand_model(text: str, criteria: Sequence[str] = (), *, flag: bool = True) -> list[str]:
     """A model's folder, also as `model:FOLDER`, stands for all its scorers, and a chat scorer for all its scores; any
     other text names one scorer."""
+    from salon.judge.chat_template import CHAT, expand_chat
+
     if text.startswith(f"{CHAT}:"):
         return expand_chat(text)
     parts, folder = split_model_name(text), model_folder(text)
@@ -86,12 +93,16 @@ def expand_model(text: str, criteria: Sequence[str] = (), *, flag: bool = True) 
 
 def scores_name(card: AnyCard, criterion: str) -> str:
     """What the scores of a model are called: its name, and the criterion where it knows several."""
+    from salon.models import known_criteria
+
     name = card.name if len(known_criteria(card)) == 1 else f"{card.name}{MARK}{criterion}"
     return "".join("-" if letter in "/\\:\0" else letter for letter in name)
 
 
 def known_criterion(card: AnyCard, criterion: str | None, *, where: str) -> ModelCriterion:
     """What the model knows about `criterion`; BadValue where it knows nothing, or where one has to be named."""
+    from salon.models import known_criteria
+
     by_id = {entry.id: entry for entry in known_criteria(card)}
     if criterion is None and len(by_id) == 1:
         return next(iter(by_id.values()))
@@ -158,6 +169,8 @@ class OnePass(Noun):
 
     def model_post_init(self, _: Any) -> None:
         """Every criterion needs a scale."""
+        from salon.judge.protocol import check_scale
+
         for criterion in self.criteria:
             check_scale(criterion)
 
@@ -373,6 +386,8 @@ class RaterName:
 
 def split_rater(text: str) -> RaterName | None:
     """The untrained VLM that `text` names; None where it names anything else, a trained model among others."""
+    from salon.models import is_model
+
     if text.startswith(ENDPOINT_PREFIX):
         place = text.removeprefix("onepass:")
         model, mark, rest = place.rpartition("@http")
@@ -386,12 +401,16 @@ def split_rater(text: str) -> RaterName | None:
 
 def is_untrained_vlm(folder: Path) -> bool:
     """Whether a folder holds a VLM in transformers' layout, and no model of Salon's."""
+    from salon.models import is_model
+
     return (folder / "config.json").is_file() and not is_model(folder)
 
 
 def expand_raters(words: Sequence[str], criteria: Sequence[str]) -> list[str]:
     """An untrained VLM without a criterion stands for one scorer of each criterion, a chat scorer for all its scores;
     other words stay as they are."""
+    from salon.judge.chat_template import expand_chat
+
     names: list[str] = []
     for word in [scorer for text in words for scorer in expand_chat(text)]:
         rater = split_rater(word)

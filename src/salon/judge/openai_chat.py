@@ -62,7 +62,7 @@ from salon.judge.chat_protocol import (
     with_cost_of,
 )
 from salon.judge.native_protocols import HOME, Api, check_fields
-from salon.judge.vlm import Conversation, NoReply, Reply
+from salon.judge.vlm import MOST_REPLY_TOKENS, Conversation, NoReply, Reply
 from salon.store import whole_file
 from salon.study import Setting, Signature
 
@@ -71,8 +71,6 @@ if TYPE_CHECKING:
 
 ROUNDS = 3
 """How often a question is asked in one run, while its replies are cut off."""
-MOST_REPLY_TOKENS = 65_536
-"""Tokens of the longest reply that is asked for because shorter ones were cut off."""
 _NO_MODEL = re.compile(r"model_not_found|\bmodel\b.*(not (found|exist|a valid)|does not exist)", re.I)
 
 

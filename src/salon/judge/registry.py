@@ -7,20 +7,19 @@ from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from decimal import Decimal
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from pydantic import Field, model_validator
 
-from salon.calls import Budget, CallStore, Limits, Prices, Secret, base_address, is_local
-from salon.engine import EngineSettings
 from salon.errors import BadValue, SalonError
-from salon.judge.chat_protocol import PictureSettings
-from salon.judge.native_protocols import HOME, KEY_HEADERS, KEY_VARIABLES, read_fields, split_endpoint
-from salon.judge.openai_chat import MOST_REPLY_TOKENS, OpenAIChat
-from salon.judge.reply_storage import CachedVlm, DistributedVlm
-from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
-from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
+from salon.judge.vlm import MOST_REPLY_TOKENS
 from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_lines
+
+if TYPE_CHECKING:
+    from salon.calls import Budget, CallStore, Secret
+    from salon.judge.native_protocols import HOME
+    from salon.judge.openai_chat import OpenAIChat
+    from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
 
 RATES = {"accuracy": "accuracy", "bias": "position_bias", "ties": "tie_rate", "unparsed": "unparsed_rate"}
 """What a simulation may be told, and what `Simulated` calls it."""
@@ -106,6 +105,8 @@ class JudgeSpec(Noun):
     @classmethod
     def _split_model(cls, fields: Any) -> Any:
         """`openai:MODEL@URL` as protocol, model and endpoint; the service's address and key where none is named."""
+        from salon.judge.native_protocols import HOME, KEY_VARIABLES, split_endpoint
+
         word = fields.get("model") if isinstance(fields, dict) else None
         if not isinstance(word, str):
             return fields
@@ -130,6 +131,9 @@ class JudgeSpec(Noun):
     @property
     def secrets(self) -> tuple[Secret, ...]:
         """The key for the endpoint; none where it is said so, and for a server of this machine when no key is set."""
+        from salon.calls import Secret, base_address, is_local
+        from salon.judge.native_protocols import KEY_HEADERS
+
         needless = is_local(base_address(self.endpoint)) and not os.environ.get(self.key_env)
         return () if self.key_env in ("", "none") or needless else (Secret(self.key_env, *KEY_HEADERS[self.api]),)
 
@@ -171,6 +175,9 @@ def open_judge(spec: JudgeSpec, study: Study, folder: Path, points: Sequence[Poi
 
     `points` are those it will be asked, for a measurement, which answers by their rules.
     """
+    from salon.calls import CallStore
+    from salon.judge.simulation import ScriptedVlm, SimulatedVlm, panel_truth
+
     spec.check()
     if spec.model is not None:
         with CallStore(calls_file(spec, folder)) as store, endpoint_vlm(spec, spec.model, store) as vlm:
@@ -241,6 +248,11 @@ def calls_file(spec: JudgeSpec, folder: Path) -> Path:
 
 def endpoint_vlm(spec: JudgeSpec, model: str, store: CallStore, budget: Budget | None = None) -> OpenAIChat:
     """The model at the endpoint; `budget` is one that several share, in place of its own."""
+    from salon.calls import Budget, Limits, Prices
+    from salon.judge.chat_protocol import PictureSettings
+    from salon.judge.native_protocols import read_fields
+    from salon.judge.openai_chat import OpenAIChat
+
     return OpenAIChat(
         spec.judge,
         model=model,
@@ -260,7 +272,10 @@ def endpoint_vlm(spec: JudgeSpec, model: str, store: CallStore, budget: Budget |
 
 
 def _open_local(spec: JudgeSpec, folder: Path) -> Vlm:
+    from salon.engine import EngineSettings
+    from salon.judge.chat_protocol import PictureSettings
     from salon.judge.local_vlm import LocalVlm  # torch only for those who need it
+    from salon.judge.reply_storage import CachedVlm, DistributedVlm
 
     vlm: Vlm = LocalVlm(
         spec.transformers or "",

@@ -16,19 +16,21 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
-from PIL import Image
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.judge.model_scorers import RaterSettings
-from salon.models import ResultCache
-from salon.store import arrow_file, check_rows, read_bytes, read_picture, whole_file, write_json, written_inside
 from salon.study import Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
+
+if TYPE_CHECKING:
+    from PIL import Image
+
+    from salon.models import ResultCache
 
 TextInput = Literal["intent", "full"]
 """What a scorer reads of a prompt: the client's sentence alone, or all of it."""
@@ -110,6 +112,8 @@ class PictureScorer:
 
     def key(self, item: Item, prompt: Prompt | None) -> str | None:
         """All that the result depends on: signature, picture, and the prompt where it is read; None without a file."""
+        from salon.store import read_bytes
+
         try:
             picture = hashlib.sha256(read_bytes(Path(item.image or ""))).hexdigest()
         except BadFile:
@@ -118,6 +122,8 @@ class PictureScorer:
         return f"{self.signature}|{picture}|{hashlib.sha256(text.encode()).hexdigest()[:16]}"
 
     def _shown(self, item: Item, prompt: Prompt | None) -> ScorerInput | MissingScore:
+        from salon.store import read_picture
+
         if item.image is None:
             return MissingScore("the item has no picture")
         text = ""
@@ -208,6 +214,8 @@ def score_study(
 
     `progress` is called with (completed, total). `cache` keeps results; the user's own unless given.
     """
+    from salon.models import ResultCache
+
     settings = settings or ScoreSettings()
     pairs = items_with_pictures(study, folder, settings.limit)
     if not pairs:
@@ -297,6 +305,8 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     never one that is read by another's card, or as if higher were better because it has none. Two at once write one
     after the other.
     """
+    from salon.store import whole_file, write_json, written_inside
+
     values = table.column("value")
     ends = pc.min_max(values).as_py()
     reasons = pc.value_counts(table.column("unscored").drop_null()).to_pylist()
@@ -336,6 +346,8 @@ def list_scores(folder: Path) -> list[str]:
 
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
+    from salon.store import arrow_file, check_rows
+
     try:
         check_rows(file)
         table = pq.read_table(arrow_file(file))

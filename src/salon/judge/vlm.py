@@ -15,6 +15,9 @@ from pydantic import Field
 
 from salon.study import Noun, Signature
 
+MOST_REPLY_TOKENS = 65_536
+"""Tokens of the longest reply that is asked for because shorter ones were cut off."""
+
 
 class Sight(Noun):
     """A picture in a conversation."""

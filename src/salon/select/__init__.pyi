@@ -1,6 +1,5 @@
 from .best import (
     BestReport as BestReport,
-    PickSettings as PickSettings,
     PromptPick as PromptPick,
     pick as pick,
 )
@@ -16,7 +15,6 @@ from .best_of import (
 )
 from .cohp import (
     CohpReport as CohpReport,
-    CohpSettings as CohpSettings,
 )
 from .cohp_report import (
     cohp_page as cohp_page,
@@ -28,7 +26,6 @@ from .cohp_run import (
     chain_study as chain_study,
 )
 from .explain_picture import (
-    ExplainSettings as ExplainSettings,
     MeasuringWorker as MeasuringWorker,
     Neighborhood as Neighborhood,
     explain as explain,
@@ -53,7 +50,6 @@ from .explanation import (
 from .gate import (
     Gate as Gate,
     GateRow as GateRow,
-    GateSettings as GateSettings,
     read_gate as read_gate,
 )
 from .gate_run import (
@@ -72,7 +68,6 @@ from .group_reward import (
     group_reward as group_reward,
 )
 from .pair_export import (
-    PAIR_FORMATS as PAIR_FORMATS,
     fused_candidates as fused_candidates,
     scorer_candidates as scorer_candidates,
     vote_candidates as vote_candidates,
@@ -84,7 +79,6 @@ from .pairs import (
 )
 from .refine import (
     REFINE_FOLDER as REFINE_FOLDER,
-    RefineSettings as RefineSettings,
 )
 from .refine_report import (
     difference_table as difference_table,
@@ -92,7 +86,6 @@ from .refine_report import (
 )
 from .refine_run import refine_study as refine_study
 from .refine_scores import (
-    PointsBy as PointsBy,
     open_answering_vlm as open_answering_vlm,
     open_diagnosing_vlm as open_diagnosing_vlm,
 )
@@ -102,7 +95,6 @@ from .reward_source import (
     text_prompt as text_prompt,
 )
 from .route import (
-    Explore as Explore,
     Routes as Routes,
     apply_feedback as apply_feedback,
     choose_routes as choose_routes,
@@ -131,7 +123,6 @@ from .service.drift import (
     CriterionDrift as CriterionDrift,
     DriftMonitor as DriftMonitor,
     DriftReport as DriftReport,
-    DriftSettings as DriftSettings,
     WatchedLog as WatchedLog,
     read_drift_reference as read_drift_reference,
     watch_log as watch_log,
@@ -157,6 +148,17 @@ from .service.service import (
     ScoringService as ScoringService,
     SentPicture as SentPicture,
     ServiceAnswer as ServiceAnswer,
+)
+from .settings import (
+    PAIR_FORMATS as PAIR_FORMATS,
+    CohpSettings as CohpSettings,
+    DriftSettings as DriftSettings,
+    ExplainSettings as ExplainSettings,
+    Explore as Explore,
+    GateSettings as GateSettings,
+    PickSettings as PickSettings,
+    PointsBy as PointsBy,
+    RefineSettings as RefineSettings,
     ServiceSettings as ServiceSettings,
 )
 from .weights import (

@@ -37,6 +37,7 @@ from scipy.special import ndtri
 from salon.errors import BadValue, TooFew
 from salon.select.route import RouteChoice
 from salon.select.scores import ScoreTable
+from salon.select.settings import PickSettings
 from salon.select.weights import FARTHEST, Blend, ScorerColumn
 from salon.study import Noun, Signature
 
@@ -45,16 +46,6 @@ PickOutcome = Literal["best", "only", "equal", "none good enough", "none scored"
 UNSCORED_ITEM_POLICY = "an item without a finite score under a criterion that counts is never chosen, and is counted"
 _CLOSE = 1e-12
 """Relative distance of two totals that are one number but for rounding."""
-
-
-class PickSettings(Noun):
-    """How one of several items is chosen."""
-
-    k: float = Field(1.0, ge=0, le=10, description="Standard deviations taken off a score before the best is chosen.")
-    least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
-    level: float = Field(0.95, gt=0, lt=1, description="Level at which two items can be told apart.")
-    ties: Literal["first", "seed"] = Field("first", description="Of equal items: the first, or one drawn by seed.")
-    seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything drawn by chance, pictures included.")
 
 
 class ItemStanding(Noun):

@@ -54,7 +54,6 @@ from salon.select.best import (
     ItemStanding,
     MissingPicture,
     OfferedPicture,
-    PickSettings,
     PromptPick,
     RunnerUp,
     choose_best,
@@ -62,6 +61,7 @@ from salon.select.best import (
 from salon.select.explanation import Contribution
 from salon.select.route import RouteChoice
 from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
+from salon.select.settings import PickSettings
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
 from salon.store import open_study, picture_url, whole_file, write_json, write_plain
 from salon.study import Generator, Noun, Prompt, Scorer, builtin_criteria

@@ -28,69 +28,16 @@ from collections.abc import Mapping, Sequence
 from typing import Annotated, Final, Literal
 
 import numpy as np
-from pydantic import Field, field_validator
+from pydantic import Field
 from scipy.special import stdtrit
 
 from salon.errors import BadValue
+from salon.select.settings import CohpSettings
 from salon.select.weights import ScorerColumn
 from salon.stats import Estimate, mean_interval
 from salon.study import Format, Noun, Prompt
 
-TRIES: dict[str, int] = {"paper": 4, "released": 2}
-STRENGTHS: dict[str, str] = {"paper": "0.8,0.8,0.5", "released": "0.8,0.8,0.8,0.5"}
 LEVEL = 0.95
-
-
-class CohpSettings(Noun):
-    """How a chain works."""
-
-    variant: Literal["paper", "released"] = Field(
-        "paper", description="As the paper has it, or as its code does, faults and all."
-    )
-    tries: int | None = Field(
-        None, ge=1, le=1000, description="Pictures of each generator in the first stage  [default: 4; 2 as released]"
-    )
-    rounds: int = Field(4, ge=0, le=50, description="Rounds of the second stage.")
-    batch: int = Field(4, ge=1, le=1000, description="Pictures of each round.")
-    strengths: str | None = Field(
-        None, description="Strength of each round, the last for all that follow  [default: 0.8,0.8,0.5]"
-    )
-    unable: Literal["refuse", "redraw"] = Field(
-        "refuse", description="A generator that cannot start from a picture: refuse it, or have it draw anew."
-    )
-    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
-    size: str | None = Field(None, description="Width and height in pixels  [default: the generator's own]")
-
-    @field_validator("strengths")
-    @classmethod
-    def _strengths_are_numbers(cls, text: str | None) -> str | None:
-        if text is None:
-            return None
-        try:
-            strengths = [float(part) for part in text.split(",")]
-        except ValueError:
-            raise ValueError("numbers with commas between them are needed, such as 0.8,0.8,0.5") from None
-        if not all(0 < strength <= 1 for strength in strengths):  # also refuses NaN
-            raise ValueError("strengths lie above 0, up to 1")
-        return ",".join(f"{strength:g}" for strength in strengths)
-
-    @property
-    def each(self) -> int:
-        """Pictures of each generator in stage 1."""
-        return self.tries or TRIES[self.variant]
-
-    def strength(self, number: int) -> float:
-        """Of round `number`, from 1."""
-        strengths = [float(part) for part in (self.strengths or STRENGTHS[self.variant]).split(",")]
-        return strengths[min(number, len(strengths)) - 1]
-
-    def first_seed(self, number: int) -> int:
-        """Of a round; stage 1 is round 0. No two pictures of a generator share a seed."""
-        return self.seed if number == 0 else self.seed + self.each + (number - 1) * self.batch
-
-    def pictures(self, generators: int) -> int:
-        """Pictures that a chain asks for."""
-        return generators * self.each + self.rounds * self.batch
 
 
 class ChainPicture(Noun):

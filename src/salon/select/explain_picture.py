@@ -24,8 +24,6 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import NDArray
 from PIL import Image
-from pydantic import Field
-from scipy.stats import t as student
 
 from salon.errors import BadFile, BadValue
 from salon.judge import (
@@ -58,24 +56,11 @@ from salon.select.explanation import (
 from salon.select.scores import list_scorers
 from salon.select.service.model import ModelAnswer, RecentValues
 from salon.select.service.service import SentPicture
+from salon.select.settings import ExplainSettings
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
 from salon.stats import Estimate
 from salon.store import content_hash, is_inside, open_study, read_picture
-from salon.study import Item, Noun, Prompt, Scorer, Signature, Study
-
-
-class ExplainSettings(Noun):
-    """How much is explained."""
-
-    neighbours: int = Field(5, ge=0, le=50, description="Judged pictures to name that are nearest by the model.")
-    measure: bool = Field(True, description="Measure the picture by rule: contrast, words, palette ...")
-    occlusion: int = Field(
-        0,
-        ge=0,
-        le=16,
-        description="Cover one of N x N places after the other, and see what the total loses; 0: do not.",
-    )
-    device: str | None = Field(None, description="Of networks: cpu, cuda, mps  [default: the best there is]")
+from salon.study import Item, Prompt, Scorer, Signature, Study
 
 
 @dataclass(frozen=True)
@@ -329,6 +314,8 @@ def _figures(study: Study, kind: str, answers: Sequence[_Answer]) -> list[RaterO
 
 
 def _mean(values: NDArray[np.float64], *, share: bool) -> Estimate:
+    from scipy.stats import t as student
+
     mean, n = float(values.mean()), len(values)
     if n < 2 or float(values.std()) == 0:  # raters who all agree have a spread that they do not show
         return Estimate(mean, None, None, n, "rater", method="no interval: one rater, or no two that differ")

@@ -20,6 +20,7 @@ from numpy.typing import ArrayLike, NDArray
 from pydantic import Field
 
 from salon.errors import BadValue, NotIdentified, StatsError, TooFew
+from salon.select.settings import GateSettings
 from salon.select.weights import ScorerColumn, SealedRecord, read_sealed
 from salon.stats import Estimate, RecallThreshold, positives_needed, recall_threshold
 from salon.study import Noun, Signature
@@ -28,28 +29,6 @@ GATE_FORMAT: Final = "salon.gate/1"
 OTHER_RECALLS = (0.5, 0.7, 0.8, 0.9, 0.95, 0.99)
 """Recalls of the cost table, beside the one asked for."""
 UNSCORED_POLICY = "an item without a score is held back, in the held-out data and in use"
-
-
-class GateSettings(Noun):
-    """What a gate is to promise."""
-
-    recall: float = Field(0.9, gt=0, lt=1, description="Share of the flagged items to find.")
-    confidence: float = Field(
-        0.95, ge=0, lt=1, description="How sure the promise is; 0: the recall is kept on average, not with confidence."
-    )
-    share: float = Field(0.5, gt=0, le=1, description="Share of an item's raters who flagged it, to count as positive.")
-    unit: Literal["item", "prompt"] = Field(
-        "item", description="What is independent; prompt: all flagged items of a prompt are found, for this share."
-    )
-    miss_cost: float | None = Field(None, ge=0, description="Cost of a flagged item that passes.")
-    hold_cost: float | None = Field(None, ge=0, description="Cost of a good item that is held back.")
-    level: float = Field(0.95, gt=0.5, lt=1, description="Confidence level of the intervals.")
-    seed: int = Field(42, ge=0, description="Seed of everything drawn by chance.")
-
-    @property
-    def sure(self) -> float | None:
-        """The confidence, None for a promise on average."""
-        return self.confidence or None
 
 
 class GateRow(Noun):

@@ -35,8 +35,9 @@ from salon.report import (
 )
 from salon.report.words import fixed
 from salon.select.best_of import scores_beside
-from salon.select.gate import Gate, GateDecision, GateSettings, make_gate
+from salon.select.gate import Gate, GateDecision, make_gate
 from salon.select.scores import ScoreTable, StepCallback, no_progress, picture_scores, study_scores
+from salon.select.settings import GateSettings
 from salon.store import is_study, local_path, open_study, picture_url
 from salon.study import Criterion, Noun, Scale, Study
 

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from itertools import combinations
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 import pyarrow as pa
@@ -48,11 +48,9 @@ from salon.select.pairs import (
     trl_rows,
     write_rows,
 )
+from salon.select.settings import PAIR_FORMATS, PairFormat
 from salon.store import PictureKey, near_groups, picture_key, read_picture, read_plain, whole_folder, write_json
 from salon.study import SPLITS, Noun, ScorerCard, Signature, Study, normalize_text
-
-PairFormat = Literal["diffusers", "trl"]
-PAIR_FORMATS: tuple[PairFormat, ...] = ("diffusers", "trl")
 
 
 class PairReport(Noun):

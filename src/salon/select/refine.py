@@ -32,7 +32,7 @@ from pydantic import Field
 
 from salon.bench import FINAL_FAILURES
 from salon.errors import BadFile, BadValue, shorten
-from salon.generate import GenerateSettings, Generation, GeneratorWithNotes, generate_items, item_id, read_generations
+from salon.generate import Generation, GeneratorWithNotes, generate_items, item_id, read_generations
 from salon.judge import (
     Conversation,
     NoReply,
@@ -44,6 +44,7 @@ from salon.judge import (
     wording_hash,
 )
 from salon.select.scores import StepCallback, no_progress
+from salon.select.settings import RefineSettings
 from salon.store import Journal, default_name, is_study, open_journal, read_journal, save_study, write_json
 from salon.study import Ask, Failed, Generator, Made, Noun, Prompt, Remark, Study
 
@@ -52,24 +53,6 @@ LONGEST_TEXT = 4_000
 """Characters of a reply that the record keeps; the call store keeps all of it."""
 Choose = Callable[[Sequence[Sequence[str]]], list[str]]
 """Of several items of a round the one that is looked at, for each of several prompts."""
-
-
-class RefineSettings(Noun):
-    """How a loop works."""
-
-    rounds: int = Field(2, ge=1, le=50, description="Rounds after the first drawing, each from a revised prompt.")
-    images: int = Field(1, ge=1, le=64, description="Pictures of each prompt in each round.")
-    seed: int = Field(0, ge=0, lt=2**31, description="Seed of the first picture; the others count up from it.")
-    size: str | None = Field(None, description="Width and height in pixels  [default: the generator's own]")
-    control: bool = Field(True, description="Draw the original prompt again in every round, from the same seeds.")
-    sees: Literal["original", "both"] = Field(
-        "original", description="Prompts the VLM is shown: the original, or also the one the picture was drawn from."
-    )
-    max_tokens: int = Field(2048, ge=1, description="Most tokens of an answer.")
-
-    def drawing(self, number: int) -> GenerateSettings:
-        """How the pictures of one round are asked for."""
-        return GenerateSettings(seeds=self.images, seed=self.seed + number * self.images, size=self.size)
 
 
 class RoundGenerator:

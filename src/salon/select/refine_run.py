@@ -14,16 +14,7 @@ from salon.collect import TRUTH
 from salon.errors import BadValue
 from salon.generate import Generation, read_generations
 from salon.judge import Vlm
-from salon.select.refine import (
-    REFINE_FOLDER,
-    Arm,
-    RefineReply,
-    RefineSettings,
-    prompt_at,
-    read_replies,
-    round_items,
-    run_loop,
-)
+from salon.select.refine import REFINE_FOLDER, Arm, RefineReply, prompt_at, read_replies, round_items, run_loop
 from salon.select.refine_scores import (
     POINTS,
     LoopScores,
@@ -39,6 +30,7 @@ from salon.select.refine_scores import (
     true_scores,
 )
 from salon.select.scores import StepCallback, no_progress
+from salon.select.settings import RefineSettings
 from salon.stats import bootstrap_totals, holm, paired_difference
 from salon.store import open_study, write_json
 from salon.study import Generator, Point, Prompt, Scorer, Signature

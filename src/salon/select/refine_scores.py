@@ -38,6 +38,7 @@ from salon.judge import (
 )
 from salon.models import ResultCache
 from salon.select.scores import StepCallback, no_progress
+from salon.select.settings import PointsBy
 from salon.stats import SHARE, UNBOUNDED, Ends, Estimate
 from salon.store import open_study
 from salon.study import Criterion, Format, Noun, Point, Prompt, Remark, Scorer, ScorerCard, Study, majority_of_samples
@@ -151,7 +152,6 @@ class RefineReport(Noun):
 # -- scores ------------------------------------------------------------------------------------------------------------
 
 POINTS = "points"
-PointsBy = Literal["pixels", "layout", "vlm"]
 
 
 @dataclass(frozen=True)

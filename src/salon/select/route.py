@@ -34,12 +34,12 @@ from pydantic import Field
 from scipy.special import expit
 
 from salon.errors import BadFile, BadValue, UnknownReference
+from salon.select.settings import Explore
 from salon.select.weights import SealedRecord, full_id, read_sealed, read_weights
 from salon.study import Noun, Prompt, Signature
 
 ROUTES_FORMAT: Final = "salon.routes/1"
 LOGIT = "logit"
-Explore = Literal["no", "thompson", "ucb"]
 
 
 class Arm(Noun):

@@ -9,7 +9,6 @@ from pathlib import Path
 from typing import Any
 
 from pydantic import ValidationError
-from scipy import stats
 
 from salon.bench import FORMAT as ARENA, ArenaSettings, ArenaSnapshot, RoutingCandidate, RoutingJob, arena_snapshot
 from salon.errors import BadFile, BadValue
@@ -182,6 +181,8 @@ def _sign(best_first: Sequence[float]) -> int:
 def _error(candidate: RoutingCandidate) -> float | None:
     """The standard error; of snapshots that do not state it, what the interval tells: Student's over blocks, else the
     normal one, which is a little too much where few prompts are behind it."""
+    from scipy import stats
+
     score = candidate.score
     if candidate.error is not None:
         return candidate.error

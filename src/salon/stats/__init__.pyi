@@ -71,7 +71,6 @@ from .crowd import (
     fit_crowd as fit_crowd,
 )
 from .drift import (
-    LEAST_VALUES as LEAST_VALUES,
     AgreementLook as AgreementLook,
     DriftLook as DriftLook,
     agreement_look as agreement_look,
@@ -128,6 +127,7 @@ from .judge_rates import (
     tick_identity_gap as tick_identity_gap,
     tick_table as tick_table,
 )
+from .limits import LEAST_VALUES as LEAST_VALUES, MAX_ITEMS as MAX_ITEMS, LawKind as LawKind
 from .nulls import (
     FEW_RATERS as FEW_RATERS,
     Null as Null,
@@ -275,8 +275,6 @@ from .signal_tests import (
     t_test as t_test,
 )
 from .simulate import (
-    MAX_ITEMS as MAX_ITEMS,
-    LawKind as LawKind,
     RankingLaw as RankingLaw,
     expected_tau as expected_tau,
     fit_tau as fit_tau,

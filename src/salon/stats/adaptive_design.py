@@ -33,8 +33,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import minimum_spanning_tree
 from scipy.special import expit
 
 from salon.errors import BadValue, NotIdentified, TooFew
@@ -75,6 +73,9 @@ def pair_posterior(counts: PairCounts, *, prior: float = 3.0) -> PairPosterior:
 
 def next_pairs(posterior: PairPosterior, *, rng: np.random.Generator, batch: int | None = None) -> Ints:
     """(batch, 2) the next pairs to compare, the most telling first; `batch` None: one spanning tree of n - 1 pairs."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import minimum_spanning_tree
+
     n = len(posterior.scores)
     _check_items(n)
     size = n - 1 if batch is None else batch

@@ -18,8 +18,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.stats import t
+from scipy.special import chdtrc, ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_counts
@@ -97,7 +96,7 @@ def fleiss_kappa(counts: ArrayLike) -> Kappa:
     n = int(paired.sum())
     return Kappa(
         Estimate(kappa, low, high, n, "unit", 0.95, "no interval" if low is None else "jackknife over units, t"),
-        Test("Fleiss kappa", z, float(2 * stats.norm.sf(abs(z))), "standard normal", n, "unit"),
+        Test("Fleiss kappa", z, float(2 * ndtr(-abs(z))), "standard normal", n, "unit"),
         observed,
         expected,
     )
@@ -112,6 +111,8 @@ def kendall_w(ranks: ArrayLike) -> Concordance:
     Edges: NaN raises BadValue (W has no missing data: drop the rater or the item by a stated rule first);
     one rater or one item raises TooFew; raters who all tie everything raise NotIdentified.
     """
+    from scipy import stats
+
     scores = _rater_table(ranks)
     raters, items = scores.shape
     if raters < 2 or items < 2:
@@ -125,7 +126,7 @@ def kendall_w(ranks: ArrayLike) -> Concordance:
         raise NotIdentified("W needs a rater who tells some items apart", found="every rater ties every item")
     w = s / most
     chi2 = raters * (items - 1) * w
-    p = float(stats.chi2.sf(chi2, items - 1))
+    p = float(chdtrc(items - 1, chi2))
     law = f"chi-square, {items - 1} degrees of freedom"
     return Concordance(w, raters, items, Test("Kendall W", chi2, p, law, items, "item"))
 
@@ -181,7 +182,7 @@ def _kappa_interval(
     if error < 1e-9:  # all units unanimous: they show no spread, which is no certainty
         return None, None
     outside_commonest = int((table.sum(axis=1) > table[:, table.sum(axis=0).argmax()]).sum())
-    half = float(stats.t.ppf(0.975, max(outside_commonest - 1, 1)) * error)
+    half = float(stdtrit(max(outside_commonest - 1, 1), 0.975) * error)
     return max(kappa - half, -1.0), min(kappa + half, 1.0)
 
 
@@ -385,7 +386,7 @@ def wilson(successes: int, n: int, *, level: float = 0.95, unit: str = "judgment
     """
     if n == 0:
         return Estimate(np.nan, None, None, 0, unit, level, "no judgments")
-    z = float(stats.norm.ppf((1 + level) / 2))
+    z = float(ndtri((1 + level) / 2))
     share = successes / n
     middle = (share + z**2 / (2 * n)) / (1 + z**2 / n)
     half = z * sqrt(share * (1 - share) / n + z**2 / (4 * n**2)) / (1 + z**2 / n)
@@ -427,6 +428,8 @@ def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
     same items are not, so a flag means "look", never "remove". With R = 5, three criteria can flag only 3 of
     3 (p = .04); two criteria can flag nobody.
     """
+    from scipy import stats
+
     t = np.asarray(to_rest, dtype=np.float64)
     if t.ndim != 2 or t.shape[1] < 3:
         raise TooFew("an outlier needs at least three raters to stand out from", found=f"shape {t.shape}")
@@ -461,7 +464,7 @@ class PanelMeans:
 
     def interval(self, level: float) -> tuple[FloatArray, FloatArray]:
         """Two ends, Student's t with one degree of freedom less than there are raters."""
-        half = t.ppf((1 + level) / 2, self.raters - 1) * self.errors
+        half = stdtrit(self.raters - 1, (1 + level) / 2) * self.errors
         return self.means - half, self.means + half
 
 

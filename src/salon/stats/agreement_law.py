@@ -40,7 +40,6 @@ from math import comb, exp, lgamma, log
 
 import numpy as np
 import numpy.typing as npt
-from scipy.optimize import brentq
 from scipy.special import erfcx, logsumexp
 
 from salon.errors import BadValue
@@ -286,6 +285,8 @@ def _sum(parts: Sequence[Part], tilt: float) -> tuple[float, float, float]:
 
 def _solve(parts: Sequence[Part], x: float, limit: float) -> float:
     """The tilt under which the mean total is x."""
+    from scipy.optimize import brentq
+
     _, mean, variance = _sum(parts, 0.0)
     if abs(x - mean) <= 1e-12 * np.sqrt(variance):
         return 0.0

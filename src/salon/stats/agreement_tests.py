@@ -20,11 +20,10 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from math import comb
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import sparse
-from scipy.sparse import csgraph
 
 from salon.errors import BadValue, TooFew
 from salon.stats.agreement import wilson
@@ -46,6 +45,9 @@ from salon.stats.nulls import Null
 from salon.stats.result import Estimate, Test
 from salon.stats.signal import SignalCells
 from salon.stats.simulate import noise_for_tau
+
+if TYPE_CHECKING:
+    from scipy import sparse
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -362,6 +364,8 @@ def vote_test(
     one prompt reach no p below 1/4. Source: sign-flip (reflection) randomisation test; Kendall & Babington Smith 1940
     for the agreement coefficient.
     """
+    from scipy import sparse
+
     pair_of, block_of = np.asarray(pair, np.int64), np.asarray(block, np.int64)
     signs, cluster_of = np.asarray(sign, np.float64), np.asarray(cluster, np.int64)
     decided: Floats = np.bincount(pair_of, weights=np.abs(signs)).astype(np.float64)
@@ -404,6 +408,8 @@ def vote_power(
     Raters follow Thurstone's law: utilities of items, plus noise of each block and item. Pairs and ties stay as they
     are. None where the law of the design has no closed form.
     """
+    from scipy import sparse
+
     decided = np.asarray(sign) != 0
     pair_of, block_of, a, b = (np.asarray(x, np.int64)[decided] for x in (pair, block, first, second))
     _, pair_of = np.unique(pair_of, return_inverse=True)
@@ -431,6 +437,9 @@ def vote_power(
 
 def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
     """The laws of the independent parts of votes (pairs, blocks) under flips; None where a part is too large."""
+    from scipy import sparse
+    from scipy.sparse import csgraph
+
     graph = sparse.block_array([[None, votes != 0], [(votes != 0).T, None]], format="csr")
     _, component = csgraph.connected_components(graph, directed=False)
     entries = votes.tocoo()

@@ -17,8 +17,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit
-from scipy.stats import rankdata, t as student
+from scipy.special import expit, stdtrit
 
 from salon.errors import BadValue, DesignError, TooFew
 from salon.stats.comparisons import PairCounts, connectivity, count_pairs
@@ -179,7 +178,7 @@ def _budget_row(study: _SimulatedStudy, size: int, measures: Floats) -> BudgetRo
 def mean_of_simulations(values: Floats, unit: str, method: str) -> Estimate:
     """The mean of simulated values with its 95% t interval, where they differ."""
     n = values.size
-    half = float(student.ppf(0.975, n - 1) * values.std(ddof=1) / np.sqrt(n))
+    half = float(stdtrit(n - 1, 0.975) * values.std(ddof=1) / np.sqrt(n))
     value = float(values.mean())
     return with_width(Estimate(value, value - half, value + half, n, unit, method=method))
 
@@ -322,6 +321,8 @@ def _graph_health(items: int, keys: Ints) -> tuple[float, float, float]:
 
 def _srcc(x: Floats, y: Floats) -> float:
     """Spearman's rank correlation: Pearson's on average ranks."""
+    from scipy.stats import rankdata
+
     return _plcc(rankdata(x), rankdata(y))
 
 

@@ -17,21 +17,16 @@ Unweighted counts are integers and exact; weighted ones are sums in the order of
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.sparse.csgraph import (
-    NegativeCycleError,
-    bellman_ford,
-    breadth_first_order,
-    connected_components,
-    shortest_path,
-)
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.jit import compiled, compiled_above
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -352,6 +347,8 @@ def connectivity(items: int, pairs: ArrayLike, *, paths: bool = True) -> Connect
     With diameter 2 the mean path follows from the counts alone: (E + 2 (C - E)) / C = 2 - E/C, C = N(N-1)/2.
     Paths cost N breadth-first searches, O(N E); `paths=False` leaves them out.
     """
+    from scipy.sparse.csgraph import connected_components
+
     rows = _edges(items, pairs)
     matrix = _matrix(items, np.vstack([rows, rows[:, ::-1]]))
     components, labels = connected_components(matrix, directed=False)
@@ -374,6 +371,8 @@ def connectivity(items: int, pairs: ArrayLike, *, paths: bool = True) -> Connect
 
 def dominance(items: int, wins: ArrayLike, ties: ArrayLike = ()) -> Dominance:
     """Strong components of the beats graph. `wins` (m, 2): winner, loser; `ties` (m, 2), a tie beats both ways."""
+    from scipy.sparse.csgraph import connected_components
+
     won, tied = _edges(items, wins), _edges(items, ties)
     matrix = _matrix(items, np.vstack([won, tied, tied[:, ::-1]]))
     components, labels = connected_components(matrix, directed=True, connection="strong")
@@ -401,6 +400,8 @@ def _edges(items: int, pairs: ArrayLike) -> Ints:
 
 
 def _matrix(items: int, rows: Ints) -> csr_array:
+    from scipy.sparse import csr_array
+
     matrix = csr_array((np.ones(len(rows)), (rows[:, 0], rows[:, 1])), shape=(items, items))
     matrix.sum_duplicates()
     return matrix
@@ -409,6 +410,8 @@ def _matrix(items: int, rows: Ints) -> csr_array:
 def _paths(matrix: csr_array) -> tuple[int, float]:
     """Diameter and mean shortest path of a connected graph: at a glance where every two items are neighbours or share
     one (dense designs are like that), else breadth first, a block of sources at a time."""
+    from scipy.sparse.csgraph import shortest_path
+
     items = matrix.shape[0]
     if matrix.nnz * items > _MUCH_WALKING and items <= _SQUARABLE and _within_two(matrix):
         return (1 if matrix.nnz == items * (items - 1) else 2), 2 - matrix.nnz / (items * (items - 1))
@@ -513,6 +516,9 @@ def _members(labels: Ints) -> str:
 
 def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
     """Bellman-Ford on v_j - v_i <= -1 for a win of i over j, <= 1 for a tie (both ways), <= 0 for rating anchors."""
+    from scipy.sparse import csr_array
+    from scipy.sparse.csgraph import NegativeCycleError, bellman_ford
+
     won, lost, tied = counts.wins > 0, counts.losses > 0, counts.ties > 0
     i, j, a, b = counts.i, counts.j, holds[:, 0], holds[:, 1]
     start = np.concatenate([i[won], j[lost], a, b, i[tied], j[tied]])
@@ -534,6 +540,8 @@ def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
 def _reach_arrays(
     items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int
 ) -> bool:
+    from scipy.sparse.csgraph import breadth_first_order
+
     forward, backward = (wins > 0) | (ties > 0), (losses > 0) | (ties > 0)
     start = np.concatenate([i[forward], j[backward], holds[:, 0], holds[:, 1]])
     end = np.concatenate([j[forward], i[backward], holds[:, 1], holds[:, 0]])

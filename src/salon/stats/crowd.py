@@ -41,8 +41,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import LinAlgError, cho_factor, cho_solve
-from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
 from salon.errors import BadValue, NotConverged, TooFew
@@ -136,6 +134,8 @@ def fit_crowd(
 
 def _climb(posterior: CrowdPosterior, point: Floats, tolerance: float, limit: int) -> tuple[Floats, int]:
     """L-BFGS in units of one standard error or so: to the top, or near enough for Newton."""
+    from scipy.optimize import minimize
+
     unit = np.sqrt(posterior.seen)
 
     def minus(scaled: Floats) -> tuple[float, Floats]:
@@ -328,6 +328,8 @@ class CrowdPosterior:
 
     def errors(self, point: Floats) -> tuple[Floats, Floats, Floats]:
         """Covariance of q - mean(q), and standard errors of u and b."""
+        from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
         try:
             factor = cho_factor(self._eliminated(point, lift=False))
         except LinAlgError:
@@ -381,6 +383,8 @@ def _lift_eigenvalues(own: Floats) -> Floats:
 
 def _solve_lifted(matrix: Floats, right: Floats) -> Floats:
     """Solve with the least ridge, in powers of ten, that makes the matrix positive definite."""
+    from scipy.linalg import LinAlgError, cho_factor, cho_solve
+
     ridge = 0.0
     while True:
         try:

@@ -37,14 +37,12 @@ from math import gcd
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.stats import hypergeom
 
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
+from salon.stats.limits import LEAST_VALUES
 
 Floats = NDArray[np.float64]
-LEAST_VALUES = 20
-"""Values that a reference or a window needs at least: with fewer no shift of any size could alarm at later looks."""
 
 
 @dataclass(frozen=True)
@@ -108,6 +106,8 @@ def drift_look(reference: ArrayLike, window: ArrayLike, *, look: int, alpha: flo
 
 def agreement_look(agreed: int, n: int, reference: int, n_reference: int, *, look: int, alpha: float) -> AgreementLook:
     """Has the share of later choices that fell on the model's pick fallen below the reference's?"""
+    from scipy.stats import hypergeom
+
     for k, of in ((agreed, n), (reference, n_reference)):
         if not 0 <= k <= of or of < 1:
             raise BadValue("counts of agreement out of one choice or more are needed", found=f"{k} of {of}")

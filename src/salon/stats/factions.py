@@ -50,7 +50,7 @@ from typing import Any, cast
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtr, stdtr, stdtrit
 
 from salon.errors import TooFew
 from salon.stats.agreement import strict_ranks
@@ -206,8 +206,8 @@ def _simulated_power(
         gap, error, *_ = _try_camps(votes, *_chunk_taus(votes, raters), np.arange(_CHUNKS))
         ratios.append(gap / max(error, 1e-9))
     tried = prompts * (1 - _FIRST_CHUNKS / _CHUNKS)
-    away = np.mean(ratios) * np.sqrt(prompts / of_study) - stats.t.isf(level, max(tried - 1, 1))
-    return float(stats.norm.cdf(away / max(np.std(ratios), 0.5)))
+    away = np.mean(ratios) * np.sqrt(prompts / of_study) - -stdtrit(max(tried - 1, 1), level)
+    return float(ndtr(away / max(np.std(ratios), 0.5)))
 
 
 def _signs(ranks: NDArray[Any]) -> NDArray[np.int8]:
@@ -356,13 +356,13 @@ def _upper_tail(gap: float, error: float, tried: float) -> float:
     """P(t > gap / error). Without any spread there is nothing to divide by: unanimous raters are one taste."""
     if error < 1e-12 or tried < 2:
         return 1.0 if gap <= 1e-9 or tried < 2 else float(0.5 ** max(tried - 1, 1))
-    return float(stats.t.sf(gap / error, max(tried - 1, 1)))
+    return float(stdtr(max(tried - 1, 1), -gap / error))
 
 
 def _gap_interval(gap: float, error: float, tried: float, prompts: int, level: float) -> Estimate:
     if error < 1e-12 or tried < 2:
         return Estimate(float(gap), None, None, prompts, "prompt", level, "no interval: the same on every prompt")
-    half = float(stats.t.ppf((1 + level) / 2, max(tried - 1, 1)) * error)
+    half = float(stdtrit(max(tried - 1, 1), (1 + level) / 2) * error)
     method = "over prompts that did not choose the camps, t"
     return Estimate(float(gap), float(gap) - half, float(gap) + half, prompts, "prompt", level, method)
 

@@ -49,7 +49,6 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, ndtri
-from scipy.stats import rankdata
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import SHARE, bootstrap_totals, check_settings, draw_totals, interval, row_kinds
@@ -422,6 +421,8 @@ def separation(
 
     Groups without a strong or without a weak item say nothing and are left out.
     """
+    from scipy.stats import rankdata
+
     x, side, labels = np.asarray(values, float), np.asarray(strong), np.asarray(groups)
     order = np.argsort(labels, kind="stable")
     table = []

@@ -28,11 +28,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
 
 from salon.errors import BadValue, TooFew
 from salon.stats.comparisons import PairCounts, check_comparisons
@@ -48,6 +47,9 @@ from salon.stats.pair_models import (
     model_code,
     slopes,
 )
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -120,6 +122,8 @@ def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
 
 def clustered_errors(fit: PairFit, counts: PairCounts, sums: Floats | csr_array) -> Errors:
     """The cluster sandwich from `cluster_scores`; clusters without answers do not count."""
+    from scipy.sparse import csr_array
+
     bread = fit_information(fit, counts)
     own = _answering_sums(fit, sums, bread)
     count = own.shape[0]
@@ -295,6 +299,8 @@ def answering_clusters(sums: Floats | csr_array, noise: Floats) -> Any:
 
     `noise` (items,) is the rounding below which a sum counts as nothing.
     """
+    from scipy.sparse import csr_array
+
     if isinstance(sums, csr_array):
         table = abs(sums)
         active = np.asarray(table.sum(axis=1)).ravel() > 0
@@ -320,6 +326,8 @@ def _sparse_sums(
     a: NDArray[Any], b: NDArray[Any], cluster: NDArray[Any], slope: Floats, slope_t: Floats, shape: tuple[int, int]
 ) -> csr_array:
     """The same sums as entries: every comparison adds one for each item and one for the tie parameter."""
+    from scipy.sparse import csr_array
+
     values, columns, rows = [slope, -slope, slope_t], [a, b, np.full_like(a, shape[1] - 1)], [cluster] * 3
     parts = 3 if slope_t.any() else 2
     entries = tuple(np.concatenate(each[:parts]) for each in (values, rows, columns))
@@ -378,7 +386,7 @@ def _add(
 
 def _count_clusters_arrays(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
     own = sums[:, : len(noise)]
-    return own.any(axis=1), (abs(own) > noise).sum(axis=0)
+    return np.asarray(own.any(axis=1)), np.asarray((abs(own) > noise).sum(axis=0))
 
 
 @compiled_above(_FEW, _count_clusters_arrays)
@@ -433,6 +441,8 @@ def nearby_sandwich(bread: Information, meat: Information, *, located: bool) -> 
 
 def nearby_clusters(bread: Information, sums: Any, *, located: bool) -> tuple[Floats, float]:
     """Variances under clusters whose slopes add up to the rows of `sums` (clusters, parameters)."""
+    from scipy.sparse import csr_array
+
     n, count = bread.items, sums.shape[0]
     mean = np.asarray(sums.mean(axis=0)).ravel()[:n]
     if isinstance(sums, csr_array):

@@ -21,17 +21,17 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg.lapack import dpotrf, dpotrs
-from scipy.sparse import coo_array, csc_array
-from scipy.sparse.linalg import splu
 
 from salon.errors import BadValue, NotConverged
 from salon.stats.comparisons import PairCounts
 from salon.stats.jit import compiled, compiled_above
+
+if TYPE_CHECKING:
+    from scipy.sparse import csc_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -218,7 +218,7 @@ def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Fl
 
 @compiled
 def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats) -> float:
-    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): one logarithm for many pairs, of their product."""
+    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): a logarithm for many pairs, of their product."""
     odds = np.exp(q)
     total, product = 0.0, 1.0
     for k in range(len(i)):
@@ -251,7 +251,8 @@ def _log_likelihood(
 ) -> float:
     total = 0.0
     if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
-        return _logistic_likelihood(q, i, j, wins, losses, ties)
+        total = _logistic_likelihood(q, i, j, wins, losses, ties)
+        return total
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
         total += wins[k] * win + losses[k] * loss + ties[k] * draw
@@ -357,6 +358,9 @@ class Factor:
     """An information matrix factored once: dense Cholesky up to DENSE_ITEMS items, sparse LU above."""
 
     def __init__(self, information: Information) -> None:
+        from scipy.linalg.lapack import dpotrf
+        from scipy.sparse.linalg import splu
+
         self._items, self._floating = information.items, information.floating
         shift = information.own.mean() / self._items if self._floating else 0.0
         if self._items <= DENSE_ITEMS:
@@ -371,6 +375,8 @@ class Factor:
 
     def solve(self, rhs: Floats) -> Floats:
         """Solutions for the columns of rhs, (parameters,) or (parameters, k)."""
+        from scipy.linalg.lapack import dpotrs
+
         if self._items <= DENSE_ITEMS:
             x: Floats = dpotrs(self._factor, rhs, lower=True)[0]
         else:
@@ -397,6 +403,8 @@ def centered(x: Floats, items: int) -> Floats:
 
 def _sparse(information: Information, shift: float) -> csc_array:
     """The sparse matrix; a free location is fixed at item 0 (any contrast of scores is the same)."""
+    from scipy.sparse import coo_array
+
     n, i, j, edge = information.items, information.i, information.j, information.edge
     diagonal = information.diagonal()
     diagonal[0] += shift * n

@@ -33,12 +33,10 @@ Sources: Plackett 1975; Luce 1959; Hunter 2004 (MM algorithms for generalized Br
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.linalg import cho_factor, cho_solve
-from scipy.sparse import csr_array
-from scipy.sparse.linalg import LinearOperator, cg
 
 from salon.errors import BadValue, NotConverged, TooFew
 from salon.stats.comparisons import PairCounts, check_identified, count_pairs
@@ -46,6 +44,9 @@ from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence
 from salon.stats.pair_models import DENSE_ITEMS
+
+if TYPE_CHECKING:
+    from scipy.sparse import csr_array
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -155,6 +156,9 @@ def _newton(runs: Runs, prior: float | None, tolerance: float, limit: int) -> tu
 
 
 def _newton_step(runs: Runs, q: Floats, gradient: Floats, prior: float | None) -> Floats:
+    from scipy.linalg import cho_factor, cho_solve
+    from scipy.sparse.linalg import LinearOperator, cg
+
     if runs.items <= _DENSE:
         return np.asarray(cho_solve(cho_factor(_curvature(runs, q, prior)), gradient))
     precision = 0.0 if prior is None else prior**-2
@@ -175,12 +179,16 @@ def _curvature(runs: Runs, q: Floats, prior: float | None) -> Floats:
 
 
 def _centred_inverse(matrix: Floats) -> Floats:
+    from scipy.linalg import cho_factor, cho_solve
+
     inverse = cho_solve(cho_factor(matrix), np.eye(len(matrix)))
     return np.asarray(inverse - inverse.mean(axis=0))  # errors of q_i - mean(q)
 
 
 def _cluster_slopes(fit: RankFit, labels: Ints, count: int) -> csr_array:
     """S (clusters, items): slopes summed over the rankings of each cluster."""
+    from scipy.sparse import csr_array
+
     _, slope = fit.runs.slopes(fit.scores)
     row = labels[np.repeat(fit.runs.owner, np.diff(fit.runs.offsets))]
     sums = csr_array((slope, (row, fit.runs.entry)), shape=(count, fit.runs.items))

@@ -30,8 +30,7 @@ from typing import Literal, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.interpolate import CubicSpline
-from scipy.stats import chi2
+from scipy.special import chdtrc
 
 from salon.errors import BadValue, TooFew
 from salon.stats.agreement import wilson
@@ -237,7 +236,7 @@ def _t_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
         return None
     group_of_cell = groups[np.searchsorted(values, pool.t_numerators)]
     observed = counts @ _one_hot(group_of_cell, int(groups[-1]) + 1)
-    p: Floats = chi2.sf(_chi_square(observed, expected, groups), groups[-1])
+    p: Floats = chdtrc(groups[-1], _chi_square(observed, expected, groups))
     return p
 
 
@@ -270,6 +269,8 @@ def _cycle_p(pool: SignalCells, null: Null, counts: Ints) -> Floats | None:
 
 def _weighted_tails(x: Floats, weights: Floats) -> Floats:
     """`weighted_chi2_sf` of many x: a cubic spline of its logarithm, good to 1e-6 of the tail; 0 below 1e-280."""
+    from scipy.interpolate import CubicSpline
+
     top = float(weights.max()) * 1_200  # the tail there is below 1e-250
     grid = np.linspace(0, np.sqrt(min(float(x.max()) * 1.001 + 1, top)), 257) ** 2
     tail = np.array([weighted_chi2_sf(g, weights) for g in grid])

@@ -26,8 +26,6 @@ from itertools import permutations
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.stats import rankdata
 
 from salon.errors import BadValue, TooFew
 from salon.stats.agreement import induced_outcomes
@@ -158,6 +156,8 @@ def _reflect_lower_end(estimate: Estimate | None) -> Estimate | None:
 
 def spearman(x: FloatArray, y: FloatArray) -> FloatArray:
     """Of each row of two (draws, generators) tables; NaN where a side is constant or unknown."""
+    from scipy.stats import rankdata
+
     a, b = (rankdata(side, axis=1, nan_policy="propagate") for side in (x, y))
     a, b = a - a.mean(axis=1, keepdims=True), b - b.mean(axis=1, keepdims=True)
     return _ratio((a * b).sum(axis=1), (a**2).sum(axis=1) * (b**2).sum(axis=1))
@@ -264,6 +264,8 @@ def method_agreement(
 
     Source: PPaint C.3, Table 12; Bonett & Wright 2000; Efron & Tibshirani 1993, chapter 11.
     """
+    from scipy import stats
+
     first, second = _scores(x, y)
     if not (np.isfinite(tie_margin) and tie_margin >= 0):
         raise BadValue("a tie margin of 0 or more is needed", found=tie_margin)
@@ -294,6 +296,8 @@ def _correlations(
     x: Floats, y: Floats, level: float
 ) -> tuple[float | None, float | None, float | None, float | None, str | None]:
     """SRCC, PLCC, the interval of SRCC, and why something is missing."""
+    from scipy import stats
+
     flat = [name for name, v in (("first", x), ("second", y)) if np.ptp(v) <= _ROUNDING * np.abs(v).max()]
     if flat:
         return None, None, None, None, f"no correlation: the {' and the '.join(flat)} method gives one score to all"
@@ -305,6 +309,8 @@ def _correlations(
 
 
 def _fisher_jackknife(x: Floats, y: Floats, srcc: float, level: float) -> tuple[float, float] | str:
+    from scipy import stats
+
     n = len(x)
     if n < 4:
         return "no interval: fewer than four items"
@@ -335,6 +341,8 @@ def _pearson(x: Floats, y: Floats) -> float:
 
 def spearman_p(x: ArrayLike, y: ArrayLike) -> float:
     """Two-sided p of Spearman's correlation: over all orders of up to eight pairs, by Student's t beyond."""
+    from scipy import stats
+
     first, second = (stats.rankdata(side) for side in _scores(x, y))
     if len(first) > _MOST_ORDERED:
         return float(stats.spearmanr(first, second).pvalue)

@@ -43,9 +43,7 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
-from scipy.linalg import lapack
-from scipy.special import stdtrit
+from scipy.special import ndtr, stdtrit
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import score_interval
@@ -116,7 +114,7 @@ def rank_intervals(
     each: float | Floats = df if difference_df is None else np.asarray(difference_df, np.float64)
     critical: float | Floats
     if not simultaneous:
-        critical, method = stats.t.ppf((1 + level) / 2, each), "each pair on its own"
+        critical, method = stdtrit(each, (1 + level) / 2), "each pair on its own"
     elif differences is not None or df < max(n, FEW_DF):
         critical, method = _bonferroni(n, each, level)
     else:
@@ -143,7 +141,7 @@ def _bonferroni(n: int, df: float | Floats, level: float) -> tuple[float | Float
     """All pairs at once whatever their dependence: each at its share of the error."""
     fewest = float(np.min(df))
     method = f"all {n * (n - 1) // 2:,} pairs at once (Bonferroni), t tails of {fewest:.3g} degrees of freedom"
-    return stats.t.isf((1 - level) / (n * (n - 1)), df), method
+    return -stdtrit(df, (1 - level) / (n * (n - 1))), method
 
 
 def _simulated(
@@ -152,7 +150,7 @@ def _simulated(
     """The simultaneous critical value from the law of the largest difference."""
     draws = _draws(len(C)) if draws is None else draws
     normal = float(np.quantile(_maxima(C, se, draws, rng), level))
-    return float(stats.t.isf(stats.norm.sf(normal), df)), f"all pairs at once, {draws:,} simulated maxima"
+    return float(-stdtrit(df, ndtr(-normal))), f"all pairs at once, {draws:,} simulated maxima"
 
 
 def _draws(n: int) -> int:
@@ -186,6 +184,8 @@ def _largest(z: Floats, precision: Floats, maxima: Floats) -> None:
 
 def _factor(C: Floats, rng: np.random.Generator) -> Floats:
     """L (n, rank) with L L' = C, by Cholesky with pivots: a covariance of centred scores is singular."""
+    from scipy.linalg import lapack
+
     scale = float(C.diagonal().max())
     packed, pivots, rank, _ = lapack.dpstrf(C, lower=1, tol=_EXACT * scale)
     L = np.zeros((len(C), rank))

@@ -40,9 +40,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import minimize
-from scipy.sparse import coo_array, csr_array
-from scipy.sparse.csgraph import connected_components
 
 from salon.errors import NotConverged, NotIdentified, TooFew
 from salon.stats.pair_fit import Convergence
@@ -201,6 +198,8 @@ def _known_weight_covariance(data: RatingData, w: Floats, h: Floats) -> Floats:
     With P = 1 - 1/I: P diag(1/W) P + G S^- G', G = P H and S = diag(sum_i w_r) - H' diag(W) H the information on
     offsets that the scores leave. With complete ratings G = 0. Costs items x raters² and items².
     """
+    from scipy.sparse import csr_array
+
     total = data.by_item(w[data.rater])
     whole = data.items <= MOST_PAIRED
     variance = _centred_weights(total) if whole else (1 - 2 / data.items) / total + (1 / total).sum() / data.items**2
@@ -220,6 +219,9 @@ def _centred_weights(total: Floats) -> Floats:
 
 
 def _check_connected(item: ArrayLike, rater: ArrayLike, value: ArrayLike, items: int, raters: int) -> RatingData:
+    from scipy.sparse import coo_array
+    from scipy.sparse.csgraph import connected_components
+
     data = RatingData.of(item, rater, value, items, raters)
     data.require_all()
     if raters < 3:
@@ -272,6 +274,8 @@ class _Factor:
         return float(value) / n, -np.concatenate([slope_level, slope_spread, slope_log_v]) / n
 
     def fit(self, tolerance: float) -> tuple[Floats, Convergence]:
+        from scipy.optimize import minimize
+
         data = self.data
         level = data.by_rater(data.value) / data.by_rater()
         start = np.concatenate([level, np.full(data.raters, 0.7), np.full(data.raters, np.log(0.7))])

@@ -47,7 +47,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 from scipy.special import digamma, polygamma
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
@@ -520,6 +519,8 @@ def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
     Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew. Source: Smyth 2004,
     Linear models and empirical Bayes methods (limma), section 6.
     """
+    from scipy.optimize import brentq
+
     s2 = np.asarray(variance, dtype=np.float64)
     if not (np.isfinite(s2).all() and (s2 >= 0).all()):
         raise BadValue("variances are finite and not negative", found=s2[~(np.isfinite(s2) & (s2 >= 0))][0])

@@ -27,7 +27,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import least_squares
 from scipy.special import expit, logit
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
@@ -241,6 +240,7 @@ def min_max_sigmoid(q: ArrayLike, *, low: float, high: float, steepness: float =
 
 def _search(z: Floats, share: Floats) -> tuple[float, float]:
     """The least-squares slope and shift on standardised q, best of three starts."""
+    from scipy.optimize import least_squares
 
     def rest(x: Floats) -> Floats:
         return np.asarray(expit(x[0] * z + x[1]) - share)

@@ -35,7 +35,6 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import score_interval
@@ -58,6 +57,8 @@ def positives_needed(recall: float, confidence: float | None) -> int:
 
 def recall_rank(n: int, recall: float, confidence: float | None) -> int:
     """The largest j whose threshold keeps the promise; TooFew where none does."""
+    from scipy import stats
+
     needed = positives_needed(recall, confidence)
     if n < needed:
         how = "on average" if confidence is None else f"with confidence {confidence:g}"
@@ -78,6 +79,8 @@ def recall_interval(above: int, n: int, level: float, *, tied: bool = False) -> 
 
     `tied`: several of them are equal to the threshold.
     """
+    from scipy import stats
+
     law, upper_law = (above, n + 1 - above), (above + 1, n - above) if tied else (above, n + 1 - above)
     low = float(stats.beta.ppf((1 - level) / 2, *law))
     high = float(stats.beta.ppf((1 + level) / 2, *upper_law)) if upper_law[1] else 1.0

@@ -33,7 +33,6 @@ from math import comb
 
 import numpy as np
 import numpy.typing as npt
-from scipy import special, stats
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
 from salon.stats.nulls import Null, pmax_weights
@@ -50,16 +49,20 @@ MOST_RATERS = 500
 
 def t_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Chi-square of the T histogram against its null law. Give `cells, null` or a list of such pairs."""
+    from scipy import special
+
     shapes = _as_shapes(cells, null)
     parts = [part for part in (_t_chi_square(*shape) for shape in shapes) if part is not None]
     statistic, df, n = (sum(column) for column in zip(*parts)) if parts else (0.0, 0, 0)
     _needs_groups(df, shapes, "values of T")
     law = f"chi-square, {df} degrees of freedom" + _left_out(shapes, n)
-    return Test("T", float(statistic), float(stats.chi2.sf(statistic, df)), law, int(n), "prompt")
+    return Test("T", float(statistic), float(special.chdtrc(df, statistic)), law, int(n), "prompt")
 
 
 def pmax_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     """Chi-square of the p_max histogram against its right law; `p_naive` treats pairs as independent."""
+    from scipy import special
+
     shapes = _as_shapes(cells, null)
     statistic, n, weights = 0.0, 0, np.zeros(0)
     for shape_cells, _ in shapes:
@@ -74,7 +77,7 @@ def pmax_test(cells: SignalCells | Shapes, null: Null | None = None) -> Test:
     _needs_groups(len(weights), shapes, "values of p_max")
     law = " + ".join(f"{w:.4g} chi2(1)" for w in weights[:6]) + (" + ..." if len(weights) > 6 else "")
     right = weighted_chi2_sf(statistic, weights)
-    naive = float(stats.chi2.sf(statistic, len(weights)))
+    naive = float(special.chdtrc(len(weights), statistic))
     return Test("p_max", statistic, right, law + _left_out(shapes, n), n, "prompt", p_naive=naive)
 
 
@@ -152,6 +155,8 @@ def pmax_covariance(items: int, raters: int) -> Floats:
     C = m [diag(q) - qq' + 2(p-2)(J - qq')]: each pair shares an item with 2(p-2) others, and J is the joint law of
     two such pairs. Given x votes for a over b, those for a over c are Bin(x, 2/3) + Bin(R - x, 1/3).
     """
+    from scipy import stats
+
     R = raters
     fold = np.maximum(np.arange(R + 1), R - np.arange(R + 1)) - (R + 1) // 2
     joint = np.zeros((R // 2 + 1, R // 2 + 1))
@@ -174,6 +179,8 @@ def weighted_chi2_sf(x: float, weights: npt.ArrayLike) -> float:
 
     All terms are positive, so the tail keeps its relative accuracy. Stops when what is left is below 1e-13 of it.
     """
+    from scipy import special
+
     w = np.asarray(weights, dtype=np.float64)
     if w.ndim != 1 or len(w) == 0 or not np.all(np.isfinite(w) & (w > 0)):
         raise BadValue("weights must be positive", found=w)
@@ -228,6 +235,8 @@ def _chi_square(observed: Floats, expected: Floats, groups: Ints) -> float:
 @lru_cache(maxsize=256)
 def folded_pmf(raters: int) -> Floats:
     """P(max(k, R - k) = v) as floats, by logarithms so that very large R does not overflow."""
+    from scipy import stats
+
     bins = pmax_bins(raters)
     pmf: Floats = stats.binom.pmf(bins, raters, 0.5) * np.where(2 * bins == raters, 1, 2)
     return pmf
@@ -239,6 +248,8 @@ def _cycle_pmf(n: int, rate: float, draws: int | None) -> tuple[int, Floats]:
 
     `rate` is exact, or what `draws` of a Monte Carlo null gave.
     """
+    from scipy import stats
+
     law = stats.binom(n, rate) if draws is None else stats.betabinom(n, rate * draws + 0.5, (1 - rate) * draws + 0.5)
     reach = 40 * float(law.std()) + 40
     first, last = max(0, int(n * rate - reach)), min(n, int(n * rate + reach))

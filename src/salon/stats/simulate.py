@@ -20,21 +20,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, get_args
+from typing import get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import brentq
 
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
+from salon.stats.limits import MAX_ITEMS, LawKind
 
 Ranks = NDArray[np.int8]
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
-MAX_ITEMS = 127
-"""Ranks are int8."""
 
 A_WINS, B_WINS, TIE = 0, 1, 2
 
@@ -348,9 +346,6 @@ def _check_shape(prompts: int, raters: int, items: int) -> None:
 # -- ranking laws ------------------------------------------------------------------------------------------------------
 
 
-LawKind = Literal["uniform", "mallows", "thurstone", "plackett_luce", "factions"]
-
-
 @dataclass(frozen=True, slots=True)
 class RankingLaw:
     """How raters rank: a simulator and its settings. `RankingLaw("mallows", 0.5)`.
@@ -431,6 +426,7 @@ def expected_tau(law: RankingLaw, raters: int, items: int) -> float:
 
 def fit_tau(law: RankingLaw, target: float, raters: int, items: int) -> RankingLaw:
     """`law` with the parameter that makes its mean pair tau `target`; all else is kept."""
+    from scipy.optimize import brentq
 
     def excess(log_x: float) -> float:
         return expected_tau(replace(law, parameter=float(np.exp(log_x))), raters, items) - target

@@ -27,7 +27,7 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy import stats
+from scipy.special import ndtri
 
 from salon.errors import BadValue, TooFew
 from salon.stats.elo import elo_scores
@@ -202,7 +202,7 @@ def jackknife_mean(
     squares = [(len(fold) - 1) / len(fold) * ((fold - fold.mean()) ** 2).sum() for fold in folds]
     if not any(np.ptp(fold) > 1e-12 for fold in folds):
         return Estimate(mean, None, None, items, unit, level, "no interval: the same without any one item")
-    half = float(stats.norm.ppf((1 + level) / 2) * np.sqrt(np.sum(squares)) / len(values))
+    half = float(ndtri((1 + level) / 2) * np.sqrt(np.sum(squares)) / len(values))
     return Estimate(mean, mean - half, mean + half, items, unit, level, "jackknife over items")
 
 
@@ -263,6 +263,8 @@ def _panel_ranks(ranks: FloatArray, panels: Sequence[Camp]) -> FloatArray:
 
 
 def _ranks(x: FloatArray) -> FloatArray:
+    from scipy import stats
+
     return np.asarray(stats.rankdata(x, axis=-1), dtype=np.float64)
 
 

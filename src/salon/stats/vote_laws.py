@@ -34,8 +34,6 @@ from typing import ClassVar, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import linprog, nnls
-from scipy.stats import binom
 
 from salon.errors import NotConverged
 from salon.stats.result import Estimate
@@ -72,6 +70,8 @@ def beta_binomial_rho(raters: IntArray, larger: IntArray, totals: FloatArray) ->
 
 def majority_right(p: FloatArray, raters: int) -> FloatArray:
     """P(the majority of a panel is the likelier side), p >= 1/2 being that side's chance; a tie is wrong."""
+    from scipy.stats import binom
+
     return np.asarray(binom.sf(raters // 2, raters, p), dtype=np.float64)
 
 
@@ -183,6 +183,8 @@ class PairLaws(Laws):
     grid = GRID
 
     def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
+        from scipy.stats import binom
+
         both = binom.cdf(largest, raters, GRID) - binom.cdf(smallest - 1, raters, GRID)
         both = both + binom.cdf(raters - smallest, raters, GRID) - binom.cdf(raters - largest - 1, raters, GRID)
         if 2 * smallest == raters:
@@ -212,11 +214,15 @@ def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
 
 def _split_chances(raters: int, larger: int) -> tuple[FloatArray, FloatArray]:
     """Chance by p of a split whose larger camp is the likelier side, and of one where it is the other."""
+    from scipy.stats import binom
+
     return binom.pmf(larger, raters, GRID), binom.pmf(raters - larger, raters, GRID)
 
 
 def _nearest_law(chance: FloatArray, cells: list[SplitCell], observed: FloatArray) -> FloatArray:
     """A law over the grid that gives the observed shares; where none does, that of the greatest likelihood, by EM."""
+    from scipy.optimize import nnls
+
     first = np.array([cell.sizes[0] for cell in cells])
     share = observed / np.maximum([observed[first == size].sum() for size in first], 1)
     rows = np.vstack([chance, np.full(chance.shape[1], 1e3)])  # the last holds the sum of the law at one
@@ -237,6 +243,8 @@ def _extremes(
 
     Unknowns are y = t law and t, scaled so that bottom . y = 1; the last column is t.
     """
+    from scipy.optimize import linprog
+
     above = np.column_stack([chance, -high])
     below = np.column_stack([-chance, low])
     equal = np.array([np.append(bottom, 0.0), np.append(np.ones_like(bottom), -1.0)])
@@ -272,6 +280,8 @@ class TickLaws(Laws):
     grid = _BOTH_SIDES
 
     def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
+        from scipy.stats import binom
+
         chance = binom.cdf(largest, raters, self.grid) - binom.cdf(smallest - 1, raters, self.grid)
         return np.asarray(np.maximum(chance, 0.0), dtype=np.float64)
 

@@ -35,9 +35,9 @@ from .probe_report import (
     probe_table as probe_table,
     training_items as training_items,
 )
+from .probe_settings import ProbeSettings as ProbeSettings
 from .probes import (
     SIZES as SIZES,
-    ProbeSettings as ProbeSettings,
 )
 from .reward_training import train_reward as train_reward
 from .settings import (

@@ -17,7 +17,6 @@ from typing import Any
 
 import numpy as np
 from markupsafe import Markup
-from scipy import stats
 
 from salon.errors import BadFile, BadValue, InputError
 from salon.evaluate import Evaluation, ScoreEvaluationSettings, ScoreQuestion, evaluate_scores, read_label_card
@@ -137,6 +136,8 @@ def over_seeds(values: Sequence[float], level: float, within: tuple[float, float
     """Mean and t interval over seeds, cut to what can be at all; no interval for one seed or for seeds that are all
     alike, nothing for none.
     """
+    from scipy import stats
+
     n = len(values)
     if not n:
         return None

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from pydantic import Field, field_validator, model_validator
 
 from salon.errors import BadValue, TooFew
 from salon.evaluate import Source
-from salon.fuse import BridgeSettings, planned_calls
-from salon.models import ROLES, role_sentence
+from salon.models import ROLES
 from salon.study import Criterion, Noun, Study
+
+if TYPE_CHECKING:
+    from salon.fuse import BridgeSettings
 
 LOW, HIGH = 1.0, 5.0
 """The scale where criteria have none of their own."""
@@ -74,10 +76,14 @@ class DistillLabelSettings(Noun):
     @field_validator("role")
     @classmethod
     def _role_by_name(cls, role: str | None) -> str | None:
+        from salon.models import role_sentence
+
         return None if role is None else role_sentence(role)
 
     @model_validator(mode="after")
     def _is_possible(self) -> DistillLabelSettings:
+        from salon.fuse import BridgeSettings
+
         if self.source == "bridge":
             BridgeSettings(pool=self.pool, opponents=self.opponents)
         if self.temperature == 0 and self._repeats:
@@ -143,6 +149,8 @@ class LabelBudget:
 
 def plan_budget(items: int, settings: DistillLabelSettings) -> LabelBudget:
     """What `settings` ask about so many items; BadValue where --max-calls is too few for anything."""
+    from salon.fuse import BridgeSettings, planned_calls
+
     if items < 2:
         raise TooFew("labels need at least 2 items that may be compared", found=items)
     most, orders, all_pairs = settings.max_calls, settings.orders, items * (items - 1) // 2
@@ -177,6 +185,8 @@ def plan_budget(items: int, settings: DistillLabelSettings) -> LabelBudget:
 
 def bridge_settings(settings: DistillLabelSettings, budget: LabelBudget, low: float, high: float) -> BridgeSettings:
     """The bridge that a budget allows."""
+    from salon.fuse import BridgeSettings
+
     return BridgeSettings(
         pool=max(budget.pool, 2),
         opponents=max(budget.opponents, 1),

@@ -35,25 +35,20 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any, Literal, Protocol
+from typing import TYPE_CHECKING, Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.errors import BadColumns, BadValue, UnknownReference
-from salon.evaluate import PseudoPairs, PseudoScores
 from salon.models import ROLE, ROLES, Role
-from salon.stats import (
-    TAU,
-    Fidelity,
-    Weighing,
-    closeness_rewards,
-    fidelity_rewards,
-    targets_from_scores,
-    targets_from_votes,
-)
+from salon.stats import TAU, Weighing
 from salon.study import Noun
+
+if TYPE_CHECKING:
+    from salon.evaluate import PseudoPairs, PseudoScores
+    from salon.stats import Fidelity
 
 Floats = NDArray[np.float64]
 
@@ -190,6 +185,8 @@ class DistillReward:
 
     def targets(self, items: NDArray[np.int64]) -> tuple[Floats, Floats]:
         """(n, n, D) p_gt and w among items, given by their place in the labels."""
+        from salon.stats import targets_from_scores, targets_from_votes
+
         labels = self.labels
         if labels.pairs is not None:
             return targets_from_votes(labels.pairs.a, labels.pairs.b, self._shares, items)
@@ -218,6 +215,8 @@ class DistillReward:
         return answer.scores, answer.problem, answer.is_read, answer.thought or not self.think
 
     def _reward_rows(self, rows: list[tuple[Any, ...]], mine: slice) -> AnswerRewards:
+        from salon.stats import closeness_rewards
+
         empty = (np.nan,) * len(self.labels.criteria)
         code = np.array([row[0] for row in rows], np.int64)
         scores = np.array([row[1] or empty for row in rows], float).reshape(len(rows), len(empty))
@@ -248,6 +247,8 @@ class DistillReward:
 
     def _rank_answers(self, code: NDArray[np.int64], scores: Floats) -> Fidelity:
         """Eq. 4-8 over all answers, computed in an order that does not depend on which process gave which."""
+        from salon.stats import Fidelity, fidelity_rewards
+
         items, image = np.unique(code, return_inverse=True)
         order = np.lexsort((*scores.T[::-1], image))
         wins, weights = self.targets(items)

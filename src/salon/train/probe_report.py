@@ -37,7 +37,8 @@ from salon.report import (
 from salon.report.words import fixed
 from salon.store import content_hash, data_url, read_picture
 from salon.study import Study
-from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, ProbeSettings, Trick, probe_scorer
+from salon.train.probe_settings import ProbeSettings
+from salon.train.probes import SIZES, TRICKS, ProbeReport, ProbeRow, Trick, probe_scorer
 
 
 def probe_study(

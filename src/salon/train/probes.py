@@ -38,6 +38,7 @@ from salon.errors import BadFile, BadValue, TooFew
 from salon.stats import SHARE, Ends, Estimate, Resampling, bootstrap_totals
 from salon.store import read_picture
 from salon.study import Format, Item, Noun, Prompt, Scorer, ScorerCard, Signature, Study
+from salon.train.probe_settings import ProbeSettings
 
 Kind = Literal["trick", "control"]
 Alter = Callable[[Image.Image, float, str, np.random.Generator], Image.Image]
@@ -144,16 +145,6 @@ SIZES = (
 
 MISSING_POLICY = "items without a score, as they are or altered, are left out of that row and counted there"
 Outcome = Literal["raises", "does not raise", "open", "noticed", "not noticed"]
-
-
-class ProbeSettings(Noun):
-    """How `salon train probe` works."""
-
-    items: int = Field(100, ge=2, description="Most items to alter; whole prompts, drawn by --seed.")
-    margin: float = Field(0.1, gt=0, description="Largest mean change that counts as none, in spreads of a prompt.")
-    level: float = Field(0.95, gt=0, lt=1, description="Level at which the intervals of one alteration hold together.")
-    draws: int = Field(2000, ge=100, description="Times the prompts are drawn again for an interval.")
-    seed: int = Field(0, ge=0, description="Seed of the items, the grain and the intervals.")
 
 
 class ProbeRow(Noun):

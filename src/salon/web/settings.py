@@ -12,13 +12,16 @@ import secrets
 import stat
 from contextlib import suppress
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit
 
 from pydantic import Field
 
 from salon.errors import BadFile, BadValue
-from salon.store import BadLink, Database, whole_file
 from salon.study import Noun
+
+if TYPE_CHECKING:
+    from salon.store import Database
 
 PRIVATE = ".studio"
 """Folder inside the study for what only the owner may read."""
@@ -154,6 +157,8 @@ def owner_token(folder: Path, database: Database, *, renew: bool = False) -> tup
 
     A new one is made at the first start, when its file is gone, or to `renew` it; all older links of owners then end.
     """
+    from salon.store import BadLink
+
     path = _private(folder) / "owner"
     if path.exists() and not renew:
         check_private(path)
@@ -188,6 +193,8 @@ def _private(folder: Path) -> Path:
 
 def write_private(path: Path, data: bytes) -> None:
     """Write a file whole, for the eyes of its owner alone."""
+    from salon.store import whole_file
+
     with whole_file(path) as file:
         os.chmod(file.name, 0o600)
         file.write(data)

@@ -17,7 +17,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import islice
-from typing import Any, Literal
+from typing import Any
 
 from salon.bench.posters.answers_text import (
     CUT_OFF,
@@ -39,6 +39,7 @@ from salon.bench.posters.answers_text import (
     why_unanswered,
 )
 from salon.bench.posters.item import Box
+from salon.bench.posters.settings import Convention
 
 MOST = 10.0
 _RATING_KEYS = (
@@ -251,7 +252,6 @@ def _spoken_ids(text: str) -> frozenset[int] | None:
 
 # -- boxes -------------------------------------------------------------------------------------------------------------
 
-Convention = Literal["share", "percent", "thousand", "pixel"]
 SCALES: dict[str, float] = {"share": 1.0, "percent": 100.0, "thousand": 1000.0}
 MOST_BOXES = 1000
 JUST_OUTSIDE = 0.05

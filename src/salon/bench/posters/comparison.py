@@ -24,8 +24,9 @@ from salon.bench.posters.item_scores import ItemScore
 from salon.bench.posters.judge_protocol import JudgingRecord, judging_record, protocol_warnings, protocols_differ
 from salon.bench.posters.metrics import FloatArray, MetricDraws, draw_metrics, figure_of
 from salon.bench.posters.paper_tables import PosterPaperTable, chosen_names, owed_in, paper_tables, tasks_of
-from salon.bench.posters.results import PosterReport, PosterScoreSettings
+from salon.bench.posters.results import PosterReport
 from salon.bench.posters.score import describe_answer, item_worth, score_files, score_items
+from salon.bench.posters.settings import PosterScoreSettings
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS
 from salon.errors import BadFile, BadValue
 from salon.stats import Estimate

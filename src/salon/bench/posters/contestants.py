@@ -30,10 +30,11 @@ from typing import Any, Literal, get_args
 
 import numpy as np
 
-from salon.bench.posters.answers_numbers import SCALES, Convention
+from salon.bench.posters.answers_numbers import SCALES
 from salon.bench.posters.answers_text import visible_text
 from salon.bench.posters.files import PosterFile
 from salon.bench.posters.item import Box, PosterItem
+from salon.bench.posters.settings import Convention
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, PosterTask, task_named
 from salon.errors import SalonError
 from salon.store import read_picture

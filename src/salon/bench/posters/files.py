@@ -22,8 +22,8 @@ from typing import Any, Literal
 
 from pydantic import Field
 
-from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.item import PosterItem, read_item
+from salon.bench.posters.settings import Convention
 from salon.bench.posters.tasks import FOLDERS, TASKS, PosterTask, task_of
 from salon.errors import BadFile
 from salon.store import read_json, whole_file, write_json

@@ -17,7 +17,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linear_sum_assignment
 
 from salon.bench.posters.tasks import GRID, PosterTask, fold_label, option_spellings
 from salon.errors import BadValue
@@ -263,6 +262,8 @@ def area_ratio(first: Box, second: Box) -> float:
 
 def assigned_iou(truth: Sequence[Box], answered: Sequence[Box | None]) -> float:
     """Mean IoU of the true boxes under the one-to-one assignment of given boxes that makes it largest."""
+    from scipy.optimize import linear_sum_assignment
+
     boxes = [box for box in answered if box is not None]
     if not boxes:
         return 0.0

@@ -12,7 +12,7 @@ from typing import Any
 
 from salon.bench.posters.answers_choice import read_label, read_letter
 from salon.bench.posters.answers_lists import prompt_menu, read_attributes, read_effects, read_style, read_yes
-from salon.bench.posters.answers_numbers import BoxAnswer, Convention, read_boxes, read_patches, read_rating
+from salon.bench.posters.answers_numbers import BoxAnswer, read_boxes, read_patches, read_rating
 from salon.bench.posters.answers_text import (
     ReadAnswer,
     UnreadAnswer,
@@ -38,6 +38,7 @@ from salon.bench.posters.item import (
     iou,
 )
 from salon.bench.posters.results import PointCase
+from salon.bench.posters.settings import Convention
 from salon.bench.posters.tasks import ATTRIBUTES, GRID, fold_label
 from salon.errors import BadValue
 from salon.store import size_within

@@ -36,7 +36,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.bench.posters.item_scores import ItemScore
-from salon.bench.posters.results import DifficultyCurve, DifficultyPoint, MetricResult, PosterGroup, PosterScoreSettings
+from salon.bench.posters.results import DifficultyCurve, DifficultyPoint, MetricResult, PosterGroup
+from salon.bench.posters.settings import PosterScoreSettings
 from salon.bench.posters.tasks import GENERATION, GROUPS, TASKS, Metric, PosterTask
 from salon.stats import UNBOUNDED, Ends, Estimate, exact_bound, interval
 

@@ -28,10 +28,10 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy import ndimage
 
-from salon.bench.posters.answers_numbers import SCALES, Convention
+from salon.bench.posters.answers_numbers import SCALES
 from salon.bench.posters.item import Box
+from salon.bench.posters.settings import Convention
 from salon.bench.posters.tasks import ALIGNMENTS, CLASSIC_EFFECTS, GRID, ROTATIONS, fold_label
 
 Pixels = NDArray[np.uint8]
@@ -252,6 +252,8 @@ def _locate_text(pixels: Pixels, boxes: Convention) -> str:
 
 
 def _blocks(pixels: Pixels) -> list[Box]:
+    from scipy import ndimage
+
     height, width = pixels.shape[:2]
     joined = ndimage.binary_closing(np.pad(strokes(pixels), 20), np.ones((3, max(5, width // 48))))[20:-20, 20:-20]
     labels, _ = ndimage.label(joined)

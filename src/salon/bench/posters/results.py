@@ -6,30 +6,13 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import JudgeCard
+from salon.bench.posters.settings import PosterScoreSettings
 from salon.stats import Estimate
 from salon.study import Format, Noun, Signature
 
 FORMAT: Final = "salon.posters/1"
 MaybeShare = Annotated[Estimate | None, Format("estimate", 3)]
-
-
-class PosterScoreSettings(Noun):
-    """How responses are scored."""
-
-    boxes: Convention = Field(
-        "share", description="How boxes are written in responses: 0-1, 0-100, 0-1000, or pixels of the picture."
-    )
-    shown_pixels: int | None = Field(
-        None,
-        ge=64,
-        description="Most pixels of the pictures that were shown; larger ones were made smaller, and boxes in pixels "
-        "refer to those  [default: what the run says, or pictures as they are]",
-    )
-    level: float = Field(0.95, gt=0, lt=1, description="Level of the intervals.")
-    draws: int = Field(2000, ge=100, description="Times the items are drawn again for an interval.")
-    seed: int = Field(0, ge=0, description="Seed of the intervals.")
 
 
 class MetricResult(Noun):

@@ -21,9 +21,9 @@ import numpy as np
 from pydantic import Field
 
 from salon.bench.posters import contestants, pixel_contestant
-from salon.bench.posters.answers_numbers import Convention
 from salon.bench.posters.files import PosterFile, RunCard, claim_folder, find_picture, open_run_file
 from salon.bench.posters.item import PosterItem
+from salon.bench.posters.settings import MAX_TOKENS, Convention
 from salon.calls import BudgetSpent
 from salon.engine import map_processes
 from salon.errors import BadFile, BadValue
@@ -151,8 +151,6 @@ def total_spend(vlm: Vlm) -> Spend | None:
 _ADDED, _SAME = ("response", "judge"), ("task", "name", "path", "prompt")
 SAVED_EVERY = 25
 """Answers after which a file is written again."""
-MAX_TOKENS = 5000
-"""Most tokens of an answer, as in the released runner: models that think need them."""
 CUT_OFF = "cut off"
 Questions = Sequence[tuple[PosterItem, Path]]
 """Items with their pictures."""

@@ -34,15 +34,8 @@ from salon.bench.posters.metrics import (
     ocr_gap,
     overall_figure,
 )
-from salon.bench.posters.results import (
-    PointCase,
-    PointKind,
-    PosterCase,
-    PosterReport,
-    PosterScoreSettings,
-    TaskResult,
-    WrongAnswer,
-)
+from salon.bench.posters.results import PointCase, PointKind, PosterCase, PosterReport, TaskResult, WrongAnswer
+from salon.bench.posters.settings import PosterScoreSettings
 from salon.bench.posters.tasks import PosterTask
 from salon.stats import SHARE, exact_bound
 from salon.study import Setting, Signature

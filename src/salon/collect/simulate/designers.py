@@ -32,6 +32,7 @@ from numpy.typing import NDArray
 from pydantic import Field
 
 from salon.collect.simulate.panel import PlantedTruth
+from salon.collect.simulate.settings import TRUTH
 from salon.errors import DesignError
 from salon.generate import layout_beside
 from salon.render import DEFECTS, WEIGHTS, Layout
@@ -288,8 +289,6 @@ def _names(stem: str, count: int) -> list[str]:
 
 
 # -- true quality as a scorer ------------------------------------------------------------------------------------------
-
-TRUTH = "true-quality"
 
 
 def mean_quality(layout: str | None) -> float | None:

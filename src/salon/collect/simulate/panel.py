@@ -13,7 +13,6 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
-from scipy.optimize import brentq
 
 from salon.study import LEFTS, OUTCOMES, REFERENCES, to_references
 
@@ -89,6 +88,8 @@ def tie_chance(share: float, items: int) -> float:
 
     Items m places apart tie when all m neighbours between them do: share = sum over m of (p - m) g^m / C(p,2).
     """
+    from scipy.optimize import brentq
+
     m = np.arange(1, items)
 
     def excess(g: float) -> float:

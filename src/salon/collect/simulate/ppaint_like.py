@@ -31,7 +31,6 @@ import pyarrow as pa
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 from scipy.special import expit, logit
-from scipy.stats import norm
 
 from salon.collect.simulate.panel import PlantedTruth, number_ids
 from salon.errors import BadValue
@@ -197,6 +196,8 @@ def draw_ratings(settings: PpaintSettings, perceived: Floats, profile: Profiles,
 
 def expected_ratings(perceived: Floats, offset: Floats, gain: Floats, *, steepness: float, noise: float) -> Floats:
     """Mean answers of raters with this offset and gain, had they rated endlessly often: 1 + sum of P(above level)."""
+    from scipy.stats import norm
+
     above = [norm.sf((latent_cut(level, offset, gain, steepness) - perceived) / noise) for level in LEVELS]
     return np.asarray(1 + np.sum(above, axis=0))
 

@@ -174,6 +174,11 @@ def task_subject(question: RaterQuestion, position: int) -> str:
     return question.key if question.why == "ordinary" else f"{question.key} {question.why} {position}"
 
 
+def is_ordinary(about: str) -> bool:
+    """Is a task about what `task_subject` calls by its key alone?"""
+    return " " not in about
+
+
 def answered_tasks(database: Database, rater: str) -> Iterator[AnsweredTask]:
     """A rater's answered tasks, in order."""
     stored: dict[int, list[StoredAnswer]] = defaultdict(list)
@@ -196,12 +201,14 @@ def parse_judgments(rows: Sequence[StoredAnswer]) -> tuple[Judgment, ...]:
 def count_tallies(database: Database) -> Tallies:
     """All answers and open questions, counted from the database."""
     tallies = Tallies()
-    for rater in _counted_raters(database):
-        for task in database.tasks_of(rater.id):
-            if task.answered_at is None:
-                tallies.ask(task_question(task), rater.id, task.created_at)
-        for answered in answered_tasks(database, rater.id):
-            tallies.answer(answered.shown.question, rater.id, answered.judgments)
+    for about, rater, at in database.open_tasks():
+        if is_ordinary(about):
+            tallies.wait(about, rater, at)
+    for alike in database.like_answers():
+        if is_ordinary(alike.about) and alike.kind in JUDGMENTS:
+            judgment = KINDS[alike.kind].noun.parse(alike.record)
+            assert isinstance(judgment, Judgment)
+            tallies.add(alike.about, judgment, alike.raters)
     return tallies
 
 

@@ -21,7 +21,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Final, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
 from salon.errors import BadFile
 from salon.select.service.decisions import (
@@ -33,7 +33,8 @@ from salon.select.service.decisions import (
     decision_lines,
     feedback_lines,
 )
-from salon.stats import LEAST_VALUES, AgreementLook, DriftLook, Estimate, agreement_look, drift_look, wilson
+from salon.select.settings import DriftSettings
+from salon.stats import AgreementLook, DriftLook, Estimate, agreement_look, drift_look, wilson
 from salon.store import write_json
 from salon.study import Noun, Signature
 
@@ -42,20 +43,6 @@ DRIFT_POLICY = (
     "one picture for each decision, each picture once in a window; decisions of other models and missing values are "
     "counted and left out"
 )
-
-
-class DriftSettings(BaseModel):
-    """How a service is watched."""
-
-    model_config = ConfigDict(frozen=True, extra="forbid")
-
-    level: float = Field(0.05, gt=0, lt=1, description="Chance that a watch without drift ever alarms.")
-    window: int = Field(200, ge=LEAST_VALUES, description="Values of a window.")
-    reference_size: int = Field(1000, ge=LEAST_VALUES, description="Values of the reference, where none is given.")
-    choices: int = Field(
-        50, ge=LEAST_VALUES, description="Later choices of a window of agreement, and of its reference."
-    )
-    bins: int = Field(10, ge=2, le=100, description="Bins of the stability index.")
 
 
 class DriftReference(Noun):

@@ -24,8 +24,6 @@ from collections.abc import Callable, Iterable, Sequence
 from concurrent.futures import Executor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 
-from pydantic import Field
-
 from salon.engine import cores
 from salon.errors import BadFile
 from salon.judge import ScoreSettings
@@ -41,22 +39,12 @@ from salon.select.service.model import (
     UnknownVersion,
     load_scoring,
 )
+from salon.select.settings import BatchSettings, ServiceSettings
 from salon.store import read_picture
-from salon.study import Noun, Prompt
+from salon.study import Prompt
 
 _BATCHES_AT_WORK = 2
 """Batches under way: one is decoded while the other is scored."""
-
-
-class BatchSettings(Noun):
-    """How requests become batches."""
-
-    batch: int = Field(16, ge=1, le=1024, description="Pictures that are looked at together at most.")
-    batch_wait: float = Field(0.01, ge=0, le=10, description="Seconds that a picture waits for company at most.")
-    batch_pixels: int = Field(1 << 26, ge=1, description="Pixels of one batch at most; a larger picture goes alone.")
-    queue: int = Field(1024, ge=1, description="Pictures that may wait; more are refused until there are fewer.")
-    deadline: float = Field(30.0, gt=0, le=3600, description="Seconds within which a request is answered, or refused.")
-    cache: int = Field(2048, ge=0, description="Answers remembered, by content of picture and prompt; 0 for none.")
 
 
 @dataclass(frozen=True)
@@ -340,14 +328,6 @@ def _decode(sent: SentPicture) -> DecodedPicture | BadFile:
 # -- models ------------------------------------------------------------------------------------------------------------
 
 log = logging.getLogger("salon.scoring")
-
-
-class ServiceSettings(BatchSettings):
-    """How scores are served."""
-
-    decoders: int = Field(0, ge=0, le=256, description="Threads that decode pictures; 0 for one for each core.")
-    loaded: int = Field(3, ge=2, le=16, description="Models in memory at most: the active one, the one before, others.")
-    stuck: float = Field(120.0, gt=0, description="Seconds that one batch may take before the service says not ready.")
 
 
 @dataclass(frozen=True)

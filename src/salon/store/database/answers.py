@@ -15,7 +15,20 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sqlalchemy import Connection, bindparam, desc, func, insert, literal_column, select, update
+from sqlalchemy import (
+    JSON,
+    ColumnElement,
+    Connection,
+    Text,
+    bindparam,
+    cast,
+    desc,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -33,6 +46,7 @@ from salon.store.database.connection import (
     now_ms,
 )
 from salon.store.database.records import (
+    LikeAnswers,
     NewTask,
     OtherAnswer,
     QuestionCount,
@@ -181,6 +195,8 @@ _CLOSE = PreparedStatement(
     .values(answered_at=bindparam("at"))
 )
 _WRITE = PreparedStatement(insert(judgments).returning(judgments.c.id), _COLUMNS)
+_SAID = ("outcome", "a", "b", "chosen", "value", "skipped")
+"""Fields of an answer that are its vote."""
 _IS_LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
 
 
@@ -255,6 +271,35 @@ class AnswerMethods(StudyMethods):
             connection.execute(update(tasks).where(tasks.c.id == last).values(answered_at=None))
             return own_task(connection, last, rater)
 
+    def open_tasks(self) -> list[tuple[str, str, int]]:
+        """What tasks without an answer are about, their raters, and when they were put."""
+        query = (
+            select(tasks.c.about, tasks.c.rater, tasks.c.created_at)
+            .join(raters, raters.c.id == tasks.c.rater)
+            .where(tasks.c.answered_at.is_(None), raters.c.status.not_in(tables.LEFT_OUT))
+            .order_by(tasks.c.rater, tasks.c.position)
+        )
+        with self.reading() as connection:
+            return [(about, rater, at) for about, rater, at in connection.execute(query)]
+
+    def like_answers(self) -> list[LikeAnswers]:
+        """All live answers to tasks, those that say the same as one: few rows, however many raters answered."""
+        with self.reading() as connection:
+            on_sqlite = connection.dialect.name == "sqlite"
+            together = func.json_group_array(tasks.c.rater) if on_sqlite else cast(func.json_agg(tasks.c.rater), Text)
+            query = (
+                select(tasks.c.about, judgments.c.kind, together, func.min(judgments.c.payload))
+                .join(judgments, judgments.c.task == tasks.c.id)
+                .join(raters, raters.c.id == tasks.c.rater)
+                .where(tasks.c.answered_at.is_not(None), raters.c.status.not_in(tables.LEFT_OUT), _IS_LIVE)
+                .group_by(tasks.c.about, judgments.c.kind, judgments.c.criterion, _what_is_said(on_sqlite=on_sqlite))
+                .order_by(func.min(judgments.c.id))
+            )
+            return [
+                LikeAnswers(about, kind, tuple(json.loads(who)), json.loads(payload))
+                for about, kind, who, payload in connection.execute(query)
+            ]
+
     def given(self, rater: str | None = None, *, kind: str | None = None) -> list[StoredAnswer]:
         """Stored answers with their circumstances, undone ones too; all, or those of a rater or a kind."""
         columns = [column for column in judgments.c if column.name not in ("payload", "key", "part")]
@@ -268,6 +313,15 @@ class AnswerMethods(StudyMethods):
         return [
             StoredAnswer(record=json.loads(row.pop("payload")), **row | {"undone": bool(row["undone"])}) for row in rows
         ]
+
+
+def _what_is_said(*, on_sqlite: bool) -> ColumnElement[str]:
+    """The fields of a payload that votes are counted by, as one text."""
+    if on_sqlite:
+        return func.json_extract(judgments.c.payload, *(literal_column(f"'$.{name}'") for name in _SAID))
+    payload = cast(judgments.c.payload, JSON)
+    fields = (payload.op("->>")(literal_column(f"'{name}'")) for name in _SAID)
+    return cast(func.json_build_array(*fields), Text)
 
 
 def _save(

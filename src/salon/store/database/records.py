@@ -159,6 +159,17 @@ class QuestionCount:
 
 
 @dataclass(frozen=True)
+class LikeAnswers:
+    """Answers of several raters to one question that say the same."""
+
+    about: str
+    kind: str
+    raters: tuple[str, ...]
+    record: dict[str, Any]
+    """One of them; the others differ in their raters, times and remarks."""
+
+
+@dataclass(frozen=True)
 class AuditLine:
     """Who did what, and when."""
 

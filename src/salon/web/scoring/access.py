@@ -23,7 +23,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Annotated, Literal, get_args
+from typing import Annotated
 
 from fastapi import Depends, Request
 from pydantic import Field
@@ -36,39 +36,13 @@ from salon.study import Noun
 from salon.web.auth import check_origin
 from salon.web.errors import NotAllowed, NotSignedIn
 from salon.web.guard import Buckets, address_of, bearer_token
-from salon.web.settings import WebSettings, check_private, check_web_settings, is_loopback, write_private
+from salon.web.scoring.settings import SCOPES, ScoringSettings, TokenScope
+from salon.web.settings import check_private, check_web_settings, is_loopback, write_private
 
 try:
     import fcntl
 except ImportError:  # pragma: no cover - Windows: one process at a time
     fcntl = None  # type: ignore[assignment]  # Windows has none
-
-
-Protocol = Literal["flow-grpo", "flow-factory", "unirl", "cosmos"]
-PROTOCOLS: tuple[Protocol, ...] = get_args(Protocol)
-
-
-class ScoringSettings(WebSettings):
-    """How a scoring service is served. `folder` is its own: the hashes of its tokens are kept there."""
-
-    folder: Path = Field(Path(".salon-scores"), description="Folder of the service: hashes of tokens.")
-    port: int = Field(8100, ge=0, le=65535, description="Port to listen on.")
-    no_token: bool = Field(False, description="Let everybody on this machine in; only on a loopback address.")
-    speak: tuple[Protocol, ...] = Field((), description="Protocols of trainers that are served beside the own routes.")
-    trusted_networks: tuple[str, ...] = Field((), description="Networks whose machines need no token for scores.")
-    reward_weights: str | None = Field(None, description="Weights of criteria in the one reward of a trainer.")
-    roots: tuple[Path, ...] = Field((), description="Folders below which pictures may be named by path.")
-    model_root: Path | None = Field(None, description="Folder below which models may be loaded over HTTP.")
-    most_upload: int = Field(64 << 20, ge=1024, description="Bytes of one request.")
-    most_picture: int = Field(32 << 20, ge=1024, description="Bytes of one picture.")
-    most_pixels: int = Field(1 << 25, ge=1, description="Pixels of one picture, as its header says.")
-    most_images: int = Field(64, ge=1, le=4096, description="Pictures of one request.")
-    most_at_once: int = Field(256, ge=1, description="Requests with pictures under way at once.")
-    most_bytes_at_once: int = Field(512 << 20, ge=1024, description="Bytes of all requests under way together.")
-    session_rate: float = Field(200, gt=0, description="Requests a second of one token, once its burst is used up.")
-    session_burst: int = Field(1000, ge=1, description="Requests one token may send at once.")
-    address_rate: float = Field(1000, gt=0, description="Requests a second from one address.")
-    address_burst: int = Field(5000, ge=1, description="Requests one address may send at once.")
 
 
 def check_scoring_settings(settings: ScoringSettings) -> ScoringSettings:
@@ -103,8 +77,6 @@ def _check_network(network: str) -> None:
 
 # -- tokens ---------------------------------------------------------------------------------------------------------
 
-TokenScope = Literal["score", "admin", "metrics"]
-SCOPES: tuple[TokenScope, ...] = get_args(TokenScope)
 FILE = "tokens.json"
 _TOKEN_BYTES = 32
 _LONGEST_TOKEN = 200

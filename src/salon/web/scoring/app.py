@@ -33,8 +33,9 @@ from salon.study import salon_version
 from salon.web import errors, rendering
 from salon.web.guard import HEADERS, RequestGuard
 from salon.web.scoring import models, routes, status, trainers
-from salon.web.scoring.access import RequestSlots, ScoringSettings, SlotRelease, TokenAuth, check_scoring_settings
+from salon.web.scoring.access import RequestSlots, SlotRelease, TokenAuth, check_scoring_settings
 from salon.web.scoring.answers import openapi_with_bodies
+from salon.web.scoring.settings import ScoringSettings
 from salon.web.scoring.status import Meter, MeterMiddleware
 
 WITH_PICTURES = frozenset({"/v1/score", "/v1/compare", "/v1/pick", "/v1/gate", "/v1/explain"})

@@ -29,7 +29,7 @@ from salon.errors import BadFile, BadValue
 from salon.select import BadPicture, SentPicture
 from salon.store import is_inside, open_header
 from salon.study import Prompt
-from salon.web.scoring.access import ScoringSettings
+from salon.web.scoring.settings import ScoringSettings
 
 Text = Annotated[str, Field(max_length=20_000)]
 Name = Annotated[str, Field(min_length=1, max_length=300)]

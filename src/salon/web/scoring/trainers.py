@@ -56,9 +56,10 @@ from salon.select import (
 )
 from salon.study import Prompt
 from salon.web.errors import ErrorForm
-from salon.web.scoring.access import Protocol, ScoreCaller, ScoringSettings, ServiceCaller
+from salon.web.scoring.access import ScoreCaller, ServiceCaller
 from salon.web.scoring.plain_pickle import read_plain_pickle
 from salon.web.scoring.requests import check_picture, parse_record, picture_from_base64
+from salon.web.scoring.settings import Protocol, ScoringSettings
 
 ALL = "salon"
 """Name of the reward of all criteria together."""
