@@ -34,8 +34,8 @@ _QUESTION_FILES = (
 )
 
 
-_ENDPOINT = ("endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices")
-_ENDPOINT += ("calls",)
+_ENDPOINT = ("endpoint", "api", "key_env", "allow_http", "structured", "field", "pixels", "picture_url", "prices",
+             "calls")  # fmt: skip
 """The terms that batch files have: nothing is sent from here."""
 
 
