@@ -164,9 +164,12 @@ class GroupReward:
     @property
     def signature(self) -> Signature:
         """What would have to be equal for the same scores."""
-        judge = self.judge.model_dump_json(exclude={"calls"}) if isinstance(self.judge, JudgeSpec) else ""
+        if isinstance(self.judge, JudgeSpec):
+            judge = hashlib.sha256(self.judge.model_dump_json(exclude={"calls"}).encode()).hexdigest()[:12]
+        else:
+            judge = str(self.judge.signature)
         settings: dict[str, Any] = {
-            "judge": hashlib.sha256(judge.encode()).hexdigest()[:12] if judge else str(self.judge.signature),
+            "judge": judge,
             "criterion": self.criterion.id,
             "pairs": self.pairs,
             "design": self.design,
@@ -257,7 +260,7 @@ class _Comparisons:
         answers: list[Outcome | None] = [None] * len(questions)
         for index, reply in vlm.reply(map(self._messages.conversation, questions)):
             [verdict] = self._reader.verdicts(questions[index], reply)
-            answers[index] = verdict.outcome
+            answers[index] = None if verdict.outcome == "both_bad" else verdict.outcome  # it is never offered
         for number, pair in enumerate(pairs):
             self.outcomes.append((pair, _both_orders(*answers[2 * number : 2 * number + 2])))
 
@@ -270,12 +273,11 @@ class _Comparisons:
         return count_pairs(a, b, outcome, self.size)
 
     def _question(self, a: int, b: int, left: Literal["a", "b"]) -> JudgeQuestion:
-        wording = choose_paraphrase(
-            len(wordings(self._criterion)), self._prompt and self._prompt.id, self.digests[a], self.digests[b]
-        )
+        prompt = None if self._prompt is None else self._prompt.id
+        wording = choose_paraphrase(len(wordings(self._criterion)), prompt, self.digests[a], self.digests[b])
         return JudgeQuestion(
-            protocol="compare", criteria=(self._criterion.id,), prompt=self._prompt and self._prompt.id,
-            a=f"{a:04d}", b=f"{b:04d}", left=left, paraphrase=wording,
+            protocol="compare", criteria=(self._criterion.id,), prompt=prompt, a=f"{a:04d}", b=f"{b:04d}", left=left,
+            paraphrase=wording,
         )  # fmt: skip
 
 

@@ -251,8 +251,7 @@ def _log_likelihood(
 ) -> float:
     total = 0.0
     if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
-        total = _logistic_likelihood(q, i, j, wins, losses, ties)
-        return total
+        return float(_logistic_likelihood(q, i, j, wins, losses, ties))
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
         total += wins[k] * win + losses[k] * loss + ties[k] * draw
