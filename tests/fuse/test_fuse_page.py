@@ -105,6 +105,14 @@ def test_a_winner_alone_in_its_tier_is_named():
     assert cards(fuse_page(one.model_copy(update={"scores": tuple(alone)})).html())[2] == rows[0].item
 
 
+def test_the_first_screen_answers_and_says_what_to_do():
+    text = re.sub(r"<[^>]+>", "", html("full")[html("full").index('class="answer') : html("full").index('id="scores"')])
+    assert "None of 4 groups has a clear winner." in text
+    assert "Read the warnings first." in text
+    assert "salon plan budget" in text
+    assert "without errors nobody knows whether it is best" in html("no errors")
+
+
 def sections(name):
     return re.findall(r"<h2>(.*?)</h2>", html(name))
 

@@ -92,6 +92,15 @@ def test_simulated_judges_and_people_without_signal_are_said_at_the_top():
     assert "no more than by chance" in text[: text.index('id="accuracy"')]
 
 
+def test_the_first_screen_answers_and_says_what_to_do():
+    text = html("full")
+    words = re.sub(r"<[^>]+>", "", text[text.index('class="answer') : text.index('id="verdicts"')])
+    assert "has the highest accuracy of 5 judges: it agrees with people on" in words
+    assert "Better than chance: " in words
+    assert "Read the warnings first." in words
+    assert "Ask every pair in both orders: leaning follows the position" in words
+
+
 @pytest.mark.parametrize("name", ["hostile", "hostile ticks"])
 def test_hostile_names_are_inert(name):
     text = html(name)

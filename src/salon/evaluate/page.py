@@ -152,6 +152,7 @@ def _banner(report: Evaluation) -> str:
     return " ".join(words for words, holds in sentences.items() if holds)
 
 
+NOT_BELOW = "not significantly below the best"
 MOST_NAMES = 4
 """Judges that a sentence of the first screen names."""
 STRONG_BIAS = 0.1
@@ -166,22 +167,27 @@ def _answer_words(report: Evaluation, names: Names) -> list[str]:
         return [_tick_answer(report.ticks, names)] if report.ticks is not None and report.ticks.judges else []
     best = report.judges[0]
     figures, tops = headline(report, best), best.pooled.ceilings
-    answer = Markup("{} is the best of {}: it agrees with people on {} of pairs.")
-    if len(report.judges) == 1:
-        answer = Markup("{0} agrees with people on {2} of pairs.")
-    words: list[str] = [
-        answer.format(
-            names[best.name], count_noun(len(report.judges), "judge"), estimate_value(figures.accuracy, None, 3)
+    noun = "model" if tables.is_pooled(report) else "judge"
+    all_judges = count_noun(len(report.judges), noun)
+    above = sum(standing(headline(report, judge))[0] == "above" for judge in report.judges)
+    accuracy = estimate_value(figures.accuracy, None, 3)
+    answer = Markup("{} agrees with people on {} of pairs.").format(names[best.name], accuracy)
+    if len(report.judges) > 1:
+        answer = Markup("{} has the highest accuracy of {}: it agrees with people on {} of pairs.").format(
+            names[best.name], all_judges, accuracy
         )
-    ]
+    chance = Markup("No {} is shown to be better than chance.").format(noun)
+    if above:
+        chance = Markup("Better than chance: {} of {}.").format(fixed(above, 0), all_judges)
+    equal = sum(_to_best_words(report, judge) == [NOT_BELOW] for judge in report.judges)
+    if above and equal:
+        chance += Markup(" Not significantly worse than the first: {}.").format(count_noun(equal, noun))
+    words: list[str] = [answer, chance] if above else [chance, answer]
     if tops is not None:
         reach = Markup("One more person would agree on {}, and an oracle on {}.")
         words.append(reach.format(law_range(tops.next_rater_range), law_range(tops.oracle_range)))
     else:
         words.append("No ceiling is known, so nobody can say whether that is good.")
-    above = sum(standing(headline(report, judge))[0] == "above" for judge in report.judges)
-    chance = Markup("{} of {} are better than chance.")
-    words.append(chance.format(fixed(above, 0), count_noun(len(report.judges), "judge")))
     return words
 
 
@@ -208,15 +214,16 @@ def _next_steps(report: Evaluation, names: Names) -> list[str]:
     steps: list[str] = []
     if report.warnings:
         steps.append(Markup('Read the <a href="#verdicts">warnings</a> first.'))
-    useless = [
-        names[judge.name]
-        for judge in report.judges
-        if standing(headline(report, judge))[0] in ("chance", "below", "unread")
-    ]
-    if useless:
-        more = [count_noun(len(useless) - MOST_NAMES, "other")] if len(useless) > MOST_NAMES else []
-        listed = join_names([*useless[:MOST_NAMES], *more])
-        steps.append(Markup("Do not use {}: not shown to be better than chance.").format(listed))
+    if any(judge.leak is not None and (judge.leak.words or not judge.leak.guarded) for judge in report.judges):
+        steps.append("Evaluate again on prompts that no model was trained on: these accuracies may come from a leak.")
+    for standings, advice in (
+        (("chance", "below", "unread"), "Do not use {}: not shown to be better than chance."),
+        (("thin",), "Collect more answers: too little data to judge {}."),
+    ):
+        chosen = [names[judge.name] for judge in report.judges if standing(headline(report, judge))[0] in standings]
+        if chosen:
+            more = [count_noun(len(chosen) - MOST_NAMES, "other")] if len(chosen) > MOST_NAMES else []
+            steps.append(Markup(advice).format(join_names([*chosen[:MOST_NAMES], *more])))
     biased = max(two_orders(report), key=lambda entry: entry[1].value, default=None)
     if biased is not None and biased[1].value >= STRONG_BIAS:
         words = Markup("Ask every pair in both orders: {} follows the position on {} of pairs.")
@@ -443,7 +450,7 @@ def _to_best_words(report: Evaluation, judge: JudgeFigures | TickJudgeFigures) -
     apart = judge.to_best.high is not None and judge.to_best.high < 0
     if judge.name in tests:
         apart = tests[judge.name] < tables.SURE
-    return ["below the best" if apart else "not told apart from the best"]
+    return ["below the best" if apart else NOT_BELOW]
 
 
 def _tick_words(judge: TickJudgeFigures) -> Markup:
