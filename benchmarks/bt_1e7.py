@@ -53,6 +53,6 @@ def race(drawn: Drawn) -> None:
 
 
 if __name__ == "__main__":
-    ours(draw(1_000, 20))  # compile
+    ours(draw(500_000, 800))  # compile: fewer would be fitted by numpy
     for comparisons, items in asked_sizes():
         race(draw(comparisons, items))

@@ -87,7 +87,8 @@ FINE = """() => [...document.querySelectorAll("body *")].filter(one => {
 """Words smaller than 12 pixels."""
 UNTOUCHABLE = """() => [...document.querySelectorAll("a, button, summary, select, textarea, input")].filter(one => {
   const touched = one.matches("[type=radio], [type=checkbox]") && one.closest("label") || one;
-  const box = touched.getBoundingClientRect(), inline = getComputedStyle(one).display === "inline" || one.matches(".term");
+  const box = touched.getBoundingClientRect(), inline = getComputedStyle(one).display === "inline" ||
+  one.matches(".term");
   return one.checkVisibility() && box.width > 1 && box.height < 44 && !one.matches(".skip")
     && !(inline && one.closest("p, li, figcaption, small"));
 }).map(one => one.outerHTML.slice(0, 90))"""

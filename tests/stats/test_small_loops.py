@@ -61,7 +61,7 @@ CALLS = {
     "adding": (pair_errors._add, A, B, CLUSTER, WEIGHT, WEIGHT, ITEMS, np.zeros((30, ITEMS + 1))),
     "climbing": (pair_fit.climb, 1, PAIRS, RIDGE, GOAL, SCALE, Q, 1.3, 1e-9, 50, True, True),
     "climbing loosely": (pair_fit.climb, 1, PAIRS, RIDGE, GOAL, SCALE, Q, 1.3, 1e-9, 50, False, True),
-    "climbing Bradley-Terry": (pair_fit.climb, LOGISTIC, BRIEF, 0 * RIDGE, 0 * GOAL, SCALE, Q, 1.0, 1e-9, 50, True, True),
+    "climbing freely": (pair_fit.climb, LOGISTIC, BRIEF, 0 * RIDGE, 0 * GOAL, SCALE, Q, 1.0, 1e-9, 50, True, True),
 }  # fmt: skip
 for code in (*CODES, LOGISTIC):
     pairs, edge, totals = BRIEF if code == LOGISTIC else PAIRS, *derived(code)

@@ -138,7 +138,10 @@ def pair_tau(ranks: ArrayLike) -> PairTau:
     pair's mean runs over the prompts both ranked, and `prompts` counts them. Equal ranks raise
     TiesNotAllowed.
     """
-    total, squares, prompts = _tau_sums(strict_ranks(ranks))
+    strict = strict_ranks(ranks)
+    square = (strict.shape[1], strict.shape[1])
+    total, squares, prompts = np.zeros(square), np.zeros(square), np.zeros(square, np.int64)
+    _add_taus(strict, total, squares, prompts)
     with np.errstate(invalid="ignore", divide="ignore"):
         mean = total / prompts
         variance = np.maximum(squares - prompts * mean**2, 0) / np.where(prompts > 1, prompts - 1, np.nan)
@@ -266,10 +269,8 @@ def _one_tau(x: IntArray, y: IntArray) -> float:
 
 
 @compiled
-def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
+def _add_taus(r: IntArray, total: FloatArray, squares: FloatArray, prompts: IntArray) -> None:
     raters = r.shape[1]
-    total, squares = np.zeros((raters, raters)), np.zeros((raters, raters))
-    prompts = np.zeros((raters, raters), dtype=np.int64)
     for i in range(r.shape[0]):
         for a in range(raters):
             for b in range(a, raters):
@@ -281,7 +282,6 @@ def _tau_sums(r: IntArray) -> tuple[FloatArray, FloatArray, IntArray]:
     for a in range(raters):
         for b in range(a):
             total[a, b], squares[a, b], prompts[a, b] = total[b, a], squares[b, a], prompts[b, a]
-    return total, squares, prompts
 
 
 # -- agreement on the outcomes of pairs --------------------------------------------------------------------------------

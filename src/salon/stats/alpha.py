@@ -379,7 +379,7 @@ def group_concordances(
     """
     ends = np.append(starts[1:], len(scores)).astype(np.int64)
     w = np.full(len(starts), np.nan)
-    _concordances(scores, size, np.asarray(starts, np.int64), ends, w)
+    _concordances(scores, size, np.asarray(starts, np.int64), ends, np.zeros(scores.shape[1]), w)
     return w
 
 
@@ -398,12 +398,13 @@ def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
 
 
 @compiled
-def _concordances(scores, size, starts, ends, w):  # type: ignore[no-untyped-def]  # numba knows the types
+def _concordances(scores, size, starts, ends, sums, w):  # type: ignore[no-untyped-def]  # numba knows the types
     for g in range(len(starts)):
         R = ends[g] - starts[g]
         p = size[starts[g]]
-        sums = np.zeros(p)
-        ties = 0.0
+        ties, mean, S = 0.0, 0.0, 0.0
+        for i in range(p):
+            sums[i] = 0.0
         for r in range(starts[g], ends[g]):
             for i in range(p):
                 above, equal = 0, 0
@@ -412,7 +413,10 @@ def _concordances(scores, size, starts, ends, w):  # type: ignore[no-untyped-def
                     equal += scores[r, j] == scores[r, i]
                 sums[i] += 1 + above + (equal - 1) / 2
                 ties += equal * equal - 1  # each of t tied items adds t^2 - 1, the tie t^3 - t in all
-        S = ((sums - sums.mean()) ** 2).sum()
+        for i in range(p):
+            mean += sums[i] / p
+        for i in range(p):
+            S += (sums[i] - mean) ** 2
         largest = R * R * (p**3 - p) - R * ties
         if R > 1 and largest > 0:
             w[g] = 12 * S / largest

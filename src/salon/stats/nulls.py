@@ -93,6 +93,12 @@ class Null:
         return dict(sorted(counts.items()))
 
     @cached_property
+    def t_law(self) -> tuple[Ints, Floats]:
+        """The values of T times `t_denominator`, sorted, and their probabilities."""
+        masses = [count / self.total for count in self.t_counts.values()]
+        return np.fromiter(self.t_counts, np.int64, len(self.t_counts)), np.array(masses)
+
+    @cached_property
     def t_pmf(self) -> dict[Fraction, Fraction]:
         """P(T = t) for every t of the support, sorted."""
         denominator = t_denominator(self.items, self.raters)

@@ -218,7 +218,7 @@ def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Fl
 
 @compiled
 def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats) -> float:
-    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): a logarithm for many pairs, of their product."""
+    """Bradley-Terry's, sum of points_i q_i - n_ij log(e^q_i + e^q_j): one logarithm of the product of many pairs."""
     odds = np.exp(q)
     total, product = 0.0, 1.0
     for k in range(len(i)):

@@ -210,12 +210,11 @@ def _mixture(weights: tuple[float, ...], terms: int) -> Floats:
 
 def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | None:
     """(X2, degrees of freedom, prompts) of one shape; None when it has too few prompts to test."""
-    counts = dict.fromkeys(cells.t_numerators.tolist(), 0)
-    for value, count in zip(cells.t_numerators.tolist(), cells.counts.tolist()):
-        counts[value] += count
-    support = sorted({*null.t_counts, *counts})
-    observed = np.array([counts.get(value, 0) for value in support], dtype=np.float64)
-    mass = np.array([null.t_counts.get(value, 0) / null.total for value in support])
+    values, masses = null.t_law
+    support = np.union1d(values, cells.t_numerators)
+    observed = np.bincount(np.searchsorted(support, cells.t_numerators), cells.counts, len(support))
+    mass = np.zeros(len(support))
+    mass[np.searchsorted(support, values)] = masses
     stretch = 1.0
     expected = cells.n * mass
     if null.draws is not None:  # two samples, of n and of `draws` prompts, with pooled expectation
