@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 import click
+from markupsafe import Markup
 from rich.console import Console
 from rich.progress import (
     BarColumn,
@@ -138,8 +139,6 @@ def print_report_table(table: ReportTable, title: str | None = None, *, ranges: 
     What stands under a number on the page follows it in brackets, as does the reason of a missing one. Columns in
     `ranges` hold ranges instead: the interval of a range follows it, other columns stay as they are.
     """
-    from markupsafe import Markup
-
     from salon.report import Cell, format_value, lookup
 
     rows = []
