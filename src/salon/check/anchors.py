@@ -18,13 +18,13 @@ from pydantic import Field
 from salon.check.anchor_draws import (
     AnchorDraws,
     AnchorGroup,
-    AnchorSettings,
     draw_catalogue,
     draw_prompts,
     photographs,
     score_groups,
 )
 from salon.check.results import STATISTICS, AnchorFigures, Interval
+from salon.check.settings import AnchorSettings
 from salon.check.signal import percentile_interval, rank_scores
 from salon.errors import StatsError, TooFew, UnknownReference
 from salon.stats import cycles, cycles_possible, kendall_t, median_of_counts, p_max, panel_means, votes_rankings

@@ -8,9 +8,9 @@ from markupsafe import Markup
 
 from salon.evaluate import part_tables, tables
 from salon.evaluate.pair_results import CHANCE, KIND_WORDS, CeilingFigures, JudgeFigures, PanelFigures
-from salon.evaluate.part_tables import KINDS, paper_table
+from salon.evaluate.part_tables import paper_table
 from salon.evaluate.plots import BiasDot, bias_plot, reliability_plot
-from salon.evaluate.results import Evaluation, ScoreAgreement, TargetFigures, TickPanelFigures, TickReport
+from salon.evaluate.results import KINDS, Evaluation, ScoreAgreement, TargetFigures, TickPanelFigures, TickReport
 from salon.evaluate.tables import Names, headline
 from salon.report import (
     SMALL,

@@ -54,13 +54,13 @@ from salon.select.best import (
     ItemStanding,
     MissingPicture,
     OfferedPicture,
-    PickSettings,
     PromptPick,
     RunnerUp,
     choose_best,
 )
 from salon.select.route import RouteChoice
 from salon.select.scores import StepCallback, no_progress, picture_scores, score_columns, study_scores
+from salon.select.settings import PickSettings
 from salon.select.weights import Blend, ScorerColumn, ScoreReference, blend_columns, read_weights
 from salon.store import open_study, picture_url, whole_file, write_json, write_plain
 from salon.study import Generator, Noun, Prompt, Scorer, builtin_criteria

@@ -39,7 +39,6 @@ from salon.select.cohp import (
     ChainLevel,
     ChainPicture,
     CohpReport,
-    CohpSettings,
     PromptChain,
     best_picture,
     choose_answer,
@@ -49,6 +48,7 @@ from salon.select.cohp import (
 from salon.select.refine import RoundGenerator, begin_loop, prompts_hash
 from salon.select.refine_scores import true_scores
 from salon.select.scores import ScoreTable, StepCallback, no_progress, score_columns, study_scores
+from salon.select.settings import CohpSettings
 from salon.select.weights import Blend
 from salon.stats import Estimate, mean_interval
 from salon.store import Journal, open_journal, open_study, read_journal, write_json

@@ -18,7 +18,6 @@ from salon.select.refine import (
     REFINE_FOLDER,
     Arm,
     RefineReply,
-    RefineSettings,
     prompt_at,
     read_replies,
     round_items,
@@ -39,6 +38,7 @@ from salon.select.refine_scores import (
     true_scores,
 )
 from salon.select.scores import StepCallback, no_progress
+from salon.select.settings import RefineSettings
 from salon.stats import bootstrap_totals, holm, paired_difference
 from salon.store import open_study, write_json
 from salon.study import Generator, Point, Prompt, Scorer, Signature

@@ -39,10 +39,10 @@ from salon.bench.posters.results import (
     PointKind,
     PosterCase,
     PosterReport,
-    PosterScoreSettings,
     TaskResult,
     WrongAnswer,
 )
+from salon.bench.posters.settings import PosterScoreSettings
 from salon.bench.posters.tasks import PosterTask
 from salon.stats import SHARE, exact_bound
 from salon.study import Setting, Signature
