@@ -41,7 +41,6 @@ from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import ndtr
 
 from salon.errors import BadValue
 
@@ -184,6 +183,8 @@ def group_advantages(rewards: ArrayLike, image: ArrayLike, *, eps: float = 1e-4)
 
 
 def _weights(size: Floats, tau: float, sd: ArrayLike | None, weigh: Weighing, shape: tuple[int, ...]) -> Floats:
+    from scipy.special import ndtr
+
     if weigh == "none":
         return np.ones_like(size)
     if weigh == "gap":
@@ -227,6 +228,8 @@ def _given_variances(variance: ArrayLike, mean: Floats) -> Floats:
 
 def _mean_fidelity(s: Floats, code: Ints, mean: Floats, var: Floats, p_gt: Floats, w: Floats) -> Floats:
     """(rows, D) the mean of F over the partners of each row by their weights; NaN where they are all zero."""
+    from scipy.special import ndtr
+
     partner = np.isfinite(mean).all(1)
     x = (s[:, None, :] - mean[None, partner]) / np.sqrt(var[code][:, None, :] + var[None, partner])
     target = p_gt[code][:, partner]
