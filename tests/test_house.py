@@ -80,12 +80,7 @@ def test_modules_and_public_functions_say_what_they_are(path: Path) -> None:
 
 
 def test_only_heavy_parts_are_imported_inside_functions() -> None:
-<<<<<<< HEAD
-    """Imports stand at the top. What only some calls need, and what takes long to load, is imported where it
-    is used."""
-=======
     """Imports stand at the top. What only some calls need, and what loads slowly, is imported where it is used."""
->>>>>>> w-help
     heavy = re.compile(
         r"salon\.|alembic|sqlalchemy|scipy|numba|torch|transformers|deepspeed|PIL|rapidocr|rich|pyarrow|httpx2|psycopg"
     )

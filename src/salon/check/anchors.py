@@ -15,9 +15,6 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
-<<<<<<< HEAD
-from salon.check.anchor_draws import AnchorDraws, AnchorGroup, draw_catalogue, draw_prompts, photographs, score_groups
-=======
 from salon.check.anchor_draws import (
     AnchorDraws,
     AnchorGroup,
@@ -26,7 +23,6 @@ from salon.check.anchor_draws import (
     photographs,
     score_groups,
 )
->>>>>>> w-help
 from salon.check.results import STATISTICS, AnchorFigures, Interval
 from salon.check.settings import AnchorSettings
 from salon.check.signal import percentile_interval, rank_scores

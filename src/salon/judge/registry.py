@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Literal
 from pydantic import Field, model_validator
 
 from salon.errors import BadValue, SalonError
+from salon.judge.native_protocols import HOME
 from salon.judge.vlm import MOST_REPLY_TOKENS
 from salon.study import LoadedPlugin, Noun, Point, Study, load_plugin, plugin_lines
 
 if TYPE_CHECKING:
     from salon.calls import Budget, CallStore, Secret
-    from salon.judge.native_protocols import HOME
     from salon.judge.openai_chat import OpenAIChat
     from salon.judge.vlm import Conversation, NoReply, Reply, Vlm
 

@@ -14,9 +14,6 @@ from salon.collect import TRUTH
 from salon.errors import BadValue
 from salon.generate import Generation, read_generations
 from salon.judge import Vlm
-<<<<<<< HEAD
-from salon.select.refine import REFINE_FOLDER, Arm, RefineReply, prompt_at, read_replies, round_items, run_loop
-=======
 from salon.select.refine import (
     REFINE_FOLDER,
     Arm,
@@ -26,7 +23,6 @@ from salon.select.refine import (
     round_items,
     run_loop,
 )
->>>>>>> w-help
 from salon.select.refine_scores import (
     POINTS,
     LoopScores,

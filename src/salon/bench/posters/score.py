@@ -34,9 +34,6 @@ from salon.bench.posters.metrics import (
     ocr_gap,
     overall_figure,
 )
-<<<<<<< HEAD
-from salon.bench.posters.results import PointCase, PointKind, PosterCase, PosterReport, TaskResult, WrongAnswer
-=======
 from salon.bench.posters.results import (
     PointCase,
     PointKind,
@@ -45,7 +42,6 @@ from salon.bench.posters.results import (
     TaskResult,
     WrongAnswer,
 )
->>>>>>> w-help
 from salon.bench.posters.settings import PosterScoreSettings
 from salon.bench.posters.tasks import PosterTask
 from salon.stats import SHARE, exact_bound
