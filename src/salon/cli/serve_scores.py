@@ -18,12 +18,11 @@ from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
 from salon.judge import ScoreSettings
 from salon.select import DecisionSettings, ServiceSettings
-from salon.web.scoring.settings import SCOPES, ScoringSettings
+from salon.web.scoring.settings import PROTOCOLS, SCOPES, ScoringSettings
 
 if TYPE_CHECKING:
     from salon.judge import RaterSettings
     from salon.select import Gate, Neighborhood, ScoringModel, WatchedLog
-    from salon.web.scoring.settings import PROTOCOLS
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
           "body_seconds", "session_rate", "session_burst", "address_rate", "address_burst")  # fmt: skip

@@ -540,6 +540,7 @@ def _check_tie_parameter(counts: PairCounts, holds: Ints) -> None:
 def _reach_arrays(
     items: int, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats, holds: Ints, sweeps: int
 ) -> bool:
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import breadth_first_order
 
     forward, backward = (wins > 0) | (ties > 0), (losses > 0) | (ties > 0)

@@ -226,7 +226,7 @@ def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | No
     return stretch * _chi_square(observed, expected, groups), int(groups[-1]), cells.n
 
 
-def _chi_square(observed: Floats, expected: Floats, groups: Ints) -> float:
+def _chi_square(observed: Floats | Ints, expected: Floats, groups: Ints) -> float:
     o, e = np.bincount(groups, observed), np.bincount(groups, expected)
     return float(((o - e) ** 2 / e).sum())
 
