@@ -26,7 +26,7 @@ from salon.judge.measurements.text import (
     word_accuracy,
 )
 from salon.judge.scorers.rules import measurement_scorer
-from salon.models import OcrLine, Reading, ResultCache
+from salon.models import Reading, ReadingLine, ResultCache
 from salon.models.ocr import read_text
 from salon.render import oklab, parse_color
 from salon.study import Item, Prompt
@@ -35,7 +35,7 @@ PROMPT = Prompt(id="p", text='A red and navy poster, "Night Market" and "by the 
 
 
 def line(text, left, top, right, bottom):
-    return OcrLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), 1.0)
+    return ReadingLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), 1.0)
 
 
 def seen(*lines, prompt=PROMPT, image=None):

@@ -9,7 +9,7 @@ from salon.errors import BadValue
 from salon.judge import answer_from_layout, read_rule
 from salon.judge.measurements.pixels import PictureView
 from salon.judge.point_rules import answer_from_pixels, ink_height, lines_of
-from salon.models import OcrLine, Reading
+from salon.models import Reading, ReadingLine
 from salon.render import Brief, draw_poster
 
 BRIEF = Brief(
@@ -20,7 +20,7 @@ TEXTS = [BRIEF.headline, BRIEF.subhead, BRIEF.cta, BRIEF.where]
 
 
 def line(text, left, top, right, bottom, confidence=1.0):
-    return OcrLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), confidence)
+    return ReadingLine(text, ((left, top), (right, top), (right, bottom), (left, bottom)), confidence)
 
 
 def picture(*lines, image=None):

@@ -8,7 +8,7 @@ from salon.errors import BadFile, BadValue
 from salon.judge import NoReply, Reply
 from salon.judge.scorers.composite import composite, read_alike, seen_alike
 from salon.judge.scorers.rules import ChecklistQuestion, checklist_scorer, read_questions
-from salon.models import READER, OcrLine, Reading, ResultCache
+from salon.models import READER, Reading, ReadingLine, ResultCache
 from salon.models.embedded_networks import class_names
 from salon.study import Item, Prompt, Signature
 
@@ -54,7 +54,7 @@ def test_the_composite_is_named_after_its_parts(tmp_path):
     kept, item = ResultCache(tmp_path / "kept.sqlite"), Item(id="u", image=str(tmp_path / "u.png"))
     scorer = composite(kept)
     sha = scorer._shown(item, Prompt(id="p", text="x")).sha256
-    line = OcrLine("umbrella shop", ((0, 0), (9, 0), (9, 9), (0, 9)), 1.0)
+    line = ReadingLine("umbrella shop", ((0, 0), (9, 0), (9, 9), (0, 9)), 1.0)
     kept.keep({f"{READER}|{sha}": Reading(260, 260, (line,)).record()})
     near, far = (Prompt(id="p", intent=text) for text in ("an umbrella shop", "a jazz concert"))
     values = scorer.score([item, item], [near, far])

@@ -68,7 +68,7 @@ def test_seen_times_text_is_the_scorers_cosine(encoder, images):
 def test_words_are_read_once_and_shared_with_the_measurements(images, tmp_path, monkeypatch):
     kept = ResultCache(tmp_path / "kept.sqlite")
     corners = ((0, 0), (9, 0), (9, 9), (0, 9))
-    line = ocr.OcrLine("umbrella shop", corners, 1.0)
+    line = ocr.ReadingLine("umbrella shop", corners, 1.0)
     kept.keep({f"{ocr.READER}|aa": ocr.Reading(9, 9, (line,)).record()})
     read = []
     monkeypatch.setattr(ocr, "read_text", lambda pixels: read.append(1) or ocr.Reading(9, 9, ()))

@@ -30,7 +30,7 @@ from pydantic import Field, TypeAdapter, ValidationError, field_validator
 from salon.errors import BadValue
 from salon.judge.measurements.pixels import PictureView, text_contrast
 from salon.judge.measurements.text import fold_words, found_words, ink_of
-from salon.models import OcrLine
+from salon.models import ReadingLine
 from salon.render import oklab, parse_color
 from salon.study import Noun, bad_value
 
@@ -198,7 +198,7 @@ def plain_words(text: str) -> list[str]:
     return [word.replace("0", "o") for word in fold_words(_HYPHENS.sub(" ", plain).split())]
 
 
-def lines_of(text: str, lines: Sequence[OcrLine]) -> list[OcrLine]:
+def lines_of(text: str, lines: Sequence[ReadingLine]) -> list[ReadingLine]:
     """The lines that hold `text`, misspelled or not, without those much smaller than the tallest of them."""
     together = "".join(plain_words(text))
     matches = [line for line in lines if _likeness("".join(plain_words(line.text)), together) >= ALIKE]
@@ -214,7 +214,7 @@ def _likeness(letters: str, together: str) -> float:
     return sum(block.size for block in blocks if block.size > 1) / max(1, len(letters))
 
 
-def ink_height(line: OcrLine, view: PictureView) -> float:
+def ink_height(line: ReadingLine, view: PictureView) -> float:
     """Height of the ink in a line: the rows of its box that hold the color which its edges do not."""
     top, left = max(0, int(line.top)), max(0, int(line.left))
     ink = ink_of(view.pixels[top : int(line.bottom) + 1, left : int(line.right) + 1])

@@ -63,8 +63,8 @@ from .hpsv3 import (
 from .imagereward import BlipReward as BlipReward
 from .ocr import (
     READER as READER,
-    OcrLine as OcrLine,
     Reading as Reading,
+    ReadingLine as ReadingLine,
     remembered_reading as remembered_reading,
 )
 from .peers import PEERS as PEERS

@@ -33,7 +33,7 @@ _NETWORKS = {
 
 
 @dataclass(frozen=True)
-class OcrLine:
+class ReadingLine:
     """One line of text as found."""
 
     text: str
@@ -80,7 +80,7 @@ class Reading:
 
     width: int
     height: int
-    lines: tuple[OcrLine, ...]
+    lines: tuple[ReadingLine, ...]
 
     @property
     def text(self) -> str:
@@ -94,7 +94,9 @@ class Reading:
     @classmethod
     def of_record(cls, record: dict[str, Any]) -> Self:
         """The inverse of `record`."""
-        lines = tuple(OcrLine(line["text"], _corners(line["corners"]), line["confidence"]) for line in record["lines"])
+        lines = tuple(
+            ReadingLine(line["text"], _corners(line["corners"]), line["confidence"]) for line in record["lines"]
+        )
         return cls(record["width"], record["height"], lines)
 
 
@@ -115,7 +117,7 @@ def read_text(pixels: np.ndarray) -> Reading:
     assert isinstance(output, RapidOCROutput)  # what it gives where all three networks ran
     boxes = output.boxes if output.txts and output.boxes is not None else ()
     lines = tuple(
-        OcrLine(text, _corners((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
+        ReadingLine(text, _corners((round(float(x), 1), round(float(y), 1)) for x, y in corners), round(float(sure), 4))
         for text, corners, sure in zip(output.txts or (), boxes, output.scores or ())
     )
     return Reading(pixels.shape[1], pixels.shape[0], lines)

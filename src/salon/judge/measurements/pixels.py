@@ -13,7 +13,7 @@ import numpy as np
 from PIL import Image
 
 from salon.errors import BadValue, MissingExtra
-from salon.models import OcrLine, Reading, saliency
+from salon.models import Reading, ReadingLine, saliency
 from salon.render import LABELS, Brief, oklab, parse_color, read_brief
 from salon.study import Prompt
 
@@ -65,7 +65,7 @@ class PictureView:
         return self.read()
 
     @property
-    def lines(self) -> tuple[OcrLine, ...]:
+    def lines(self) -> tuple[ReadingLine, ...]:
         """Its lines of text."""
         return self.reading.lines
 

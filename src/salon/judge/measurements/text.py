@@ -16,7 +16,7 @@ import numpy as np
 
 from salon.errors import MissingExtra
 from salon.judge.measurements.pixels import LINEAR, PictureView
-from salon.models import OcrLine
+from salon.models import ReadingLine
 
 try:
     import cv2
@@ -100,9 +100,9 @@ def alignment(view: PictureView) -> float | None:
     return float(1 - np.minimum(apart / _REACH, 1).mean())
 
 
-def blocks(lines: Sequence[OcrLine]) -> list[list[OcrLine]]:
+def blocks(lines: Sequence[ReadingLine]) -> list[list[ReadingLine]]:
     """Lines that were set together: of one size, close below each other, over the same ground."""
-    groups: list[list[OcrLine]] = []
+    groups: list[list[ReadingLine]] = []
     for line in sorted(lines, key=lambda line: line.top):
         above = next((block for block in groups if _continues(block[-1], line)), None)
         if above is None:
@@ -112,7 +112,7 @@ def blocks(lines: Sequence[OcrLine]) -> list[list[OcrLine]]:
     return groups
 
 
-def _continues(above: OcrLine, line: OcrLine) -> bool:
+def _continues(above: ReadingLine, line: ReadingLine) -> bool:
     small, large = sorted((above.height, line.height))
     close = line.top - above.bottom < _LEADING * line.height and line.bottom > above.bottom
     return large < _SAME_SIZE * small and close and min(line.right, above.right) > max(line.left, above.left)
@@ -143,7 +143,7 @@ def room(view: PictureView) -> float | None:
     return float(np.average(free, weights=_letter_counts(view)) / min(width, height))
 
 
-def _gap(a: OcrLine, b: OcrLine) -> float:
+def _gap(a: ReadingLine, b: ReadingLine) -> float:
     across = max(0.0, a.left - b.right, b.left - a.right)
     down = max(0.0, a.top - b.bottom, b.top - a.bottom)
     return float(np.hypot(across, down))
@@ -163,7 +163,7 @@ def headline_place(view: PictureView) -> float | None:
     return float(1 - abs(middle / view.image.height - _HEIGHTS[view.brief.headline_at]))
 
 
-def headline_lines(view: PictureView) -> list[OcrLine]:
+def headline_lines(view: PictureView) -> list[ReadingLine]:
     """The lines that hold words of the headline, without those much smaller than the largest of them."""
     words = set(fold_words(view.asked.get("headline", "").split()))
     lines = [line for line in view.lines if words & set(fold_words(line.text.split()))]
@@ -205,7 +205,7 @@ def _unevenness(pixels: np.ndarray, text: str) -> float | None:
     return float(np.std(inner)) if len(inner) >= _FEWEST - 1 else None
 
 
-def upright(pixels: np.ndarray, line: OcrLine) -> np.ndarray:
+def upright(pixels: np.ndarray, line: ReadingLine) -> np.ndarray:
     """The line turned upright at 64 pixels' height."""
     corners = np.array(line.corners, np.float32)
     width = np.linalg.norm(corners[1] - corners[0])
