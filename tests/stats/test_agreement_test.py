@@ -21,7 +21,7 @@ from salon.stats import (
     votes_rankings,
 )
 from salon.stats.agreement_law import total_tail
-from salon.stats.agreement_tests import _observed
+from salon.stats.agreement_tests import _observed, _thurstone_totals
 from salon.stats.simulate import mallows_rankings, noise_for_tau, thurstone_rankings, uniform_rankings
 from salon.store import null_for, quick_null
 
@@ -103,3 +103,10 @@ def test_size_over_shapes() -> None:
     for prompts, raters, items in ((1, 40, 3), (3, 5, 4), (20, 3, 5)):
         p = np.array([p_of(uniform_rankings(prompts, raters, items, rng=rng)) for _ in range(200)])
         assert np.mean(p <= 0.05) <= 0.05 + 3 * np.sqrt(0.05 * 0.95 / 200)
+
+
+def test_a_short_simulation_draws_what_a_long_one_would() -> None:
+    ordered = np.sort(np.random.default_rng(1).random((6, 3)).astype(np.float32), axis=1)
+    loop = _thurstone_totals
+    plain, machine = (run(ordered, 200, 0.7, np.random.default_rng(5)) for run in (loop.loop, loop.machine))
+    assert plain.tolist() == machine.tolist()

@@ -38,7 +38,6 @@ from salon.stats import (
     Test,
     agreement_test,
     cells_votes,
-    compiled,
     cycle_test,
     cycles_possible,
     folded_pmf,
@@ -54,6 +53,7 @@ from salon.stats import (
     tied_test,
     votes_rankings,
 )
+from salon.stats.jit import TINY, compiled_above
 from salon.study import Study
 
 Ints = NDArray[np.int32]
@@ -280,7 +280,7 @@ def _positions(item_groups: Ints, judged_items: Ints) -> tuple[Ints, Ints]:
     return position, sizes
 
 
-@compiled
+@compiled_above(TINY)
 def _fill_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(fits)):
         if fits[a]:
@@ -289,7 +289,7 @@ def _fill_rankings(scores, filled, fits, starts, ends, position, items, ranks): 
                 filled[a] += 1
 
 
-@compiled
+@compiled_above(TINY)
 def _fill_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]  # numba knows the types
     for e in range(len(item)):
         a = answer[e]
@@ -298,7 +298,7 @@ def _fill_single(scores, filled, fits, answer, position, item, score):  # type: 
             filled[a] += 1
 
 
-@compiled
+@compiled_above(TINY)
 def _count_ties(scores, ties):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(scores)):
         for i in range(scores.shape[1]):
@@ -343,7 +343,7 @@ def _ranks(scores: Scores, size: Ints, ties: Literal["random", "stable"], rng: n
     return ranks
 
 
-@compiled
+@compiled_above(TINY)
 def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     """Rank = number of items above. Equal scores go by a key: random (xorshift) with a seed, else the item's place."""
     state = seed

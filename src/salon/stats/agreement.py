@@ -22,7 +22,7 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_counts
-from salon.stats.jit import compiled
+from salon.stats.jit import TINY, compiled_above
 from salon.stats.result import Estimate, Test
 
 FloatArray = NDArray[np.float64]
@@ -240,7 +240,7 @@ def strict_ranks(ranks: ArrayLike) -> IntArray:
     return r
 
 
-@compiled
+@compiled_above(TINY)
 def _first_tie(r: IntArray) -> int:
     """Flat (prompt, rater) index of the first row neither strict nor absent; -1 if all are well formed."""
     for i in range(r.shape[0]):
@@ -256,7 +256,7 @@ def _first_tie(r: IntArray) -> int:
     return -1
 
 
-@compiled
+@compiled_above(1_000 * TINY)
 def _one_tau(x: IntArray, y: IntArray) -> float:
     """Tau of two strict rank vectors, NaN if either is absent."""
     if x[0] < 0 or y[0] < 0:
@@ -268,7 +268,7 @@ def _one_tau(x: IntArray, y: IntArray) -> float:
     return balance / (p * (p - 1) // 2)
 
 
-@compiled
+@compiled_above(TINY)
 def _add_taus(r: IntArray, total: FloatArray, squares: FloatArray, prompts: IntArray) -> None:
     raters = r.shape[1]
     for i in range(r.shape[0]):
@@ -440,7 +440,7 @@ def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
     return tuple(Outlier(r, int(lowest[r]), criteria, float(p[r]), bool(p[r] <= level)) for r in range(raters))
 
 
-@compiled
+@compiled_above(TINY)
 def _longest(codes: IntArray) -> int:
     best, run = 1, 1
     for i in range(1, len(codes)):

@@ -57,6 +57,7 @@ ASSIGNMENTS = 20_000
 _MOST_WORK = 150_000_000  # signs drawn, about a second
 _POWER_WORK = 40_000_000
 _POWER_SIMS = 1_000
+_FEW_STEPS = 50_000  # of a simulation that takes less time than loading machine code; the same numbers are drawn
 
 
 def agreement_test(shapes: Sequence[tuple[SignalCells, Null]]) -> Test:
@@ -187,7 +188,9 @@ def power_agreement(
     for answers, count in zip(prompts, counts):
         ordered = np.sort(answers, axis=1)
         pool = min(sims * count, max(200, _POWER_WORK // (4 * answers.shape[0] * comb(answers.shape[1], 2))))
-        simulated = _thurstone_totals(ordered, pool, noise[answers.shape[1]], rng)
+        few = pool * answers.size * answers.shape[1] <= _FEW_STEPS
+        simulate = _thurstone_totals.loop if few else _thurstone_totals
+        simulated = simulate(ordered, pool, noise[answers.shape[1]], rng)
         if pool == sims * count:
             totals += simulated.reshape(sims, count).sum(axis=1)
         elif count <= 200:

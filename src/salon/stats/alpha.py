@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import BOTH_SIDES, bootstrap_totals
-from salon.stats.jit import compiled
+from salon.stats.jit import TINY, compiled_above
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -192,7 +192,7 @@ def _coincidence_table(codes: CodeArray, categories: int, group: IntArray, size:
     return out
 
 
-@compiled
+@compiled_above(TINY)
 def _interval_sums(x: FloatArray) -> tuple[int, float, float, float]:
     """Units used, n, sum of m/(m-1) SS_u, SS. Two passes, so that a large mean costs no digits."""
     units, n, total = 0, 0.0, 0.0
@@ -218,7 +218,7 @@ def _interval_sums(x: FloatArray) -> tuple[int, float, float, float]:
     return units, n, within, squares
 
 
-@compiled
+@compiled_above(TINY)
 def _ordinal_sums(codes: CodeArray, x: FloatArray) -> tuple[int, float, float, float]:
     """`_interval_sums` of answers given as codes of the centered values x."""
     units, n, within, squares = 0, 0.0, 0.0, 0.0
@@ -235,7 +235,7 @@ def _ordinal_sums(codes: CodeArray, x: FloatArray) -> tuple[int, float, float, f
     return units, n, within, squares
 
 
-@compiled
+@compiled_above(TINY)
 def _pairable_counts(codes: CodeArray, size: int) -> FloatArray:
     counts = np.zeros(size)
     for u in range(codes.shape[0]):
@@ -249,7 +249,7 @@ def _pairable_counts(codes: CodeArray, size: int) -> FloatArray:
     return counts
 
 
-@compiled
+@compiled_above(TINY)
 def _nominal_disagreement(codes: CodeArray, size: int) -> tuple[int, float]:
     """Units used, and sum over units of (ordered pairs of unlike answers) / (m - 1)."""
     units, within = 0, 0.0
@@ -266,7 +266,7 @@ def _nominal_disagreement(codes: CodeArray, size: int) -> tuple[int, float]:
     return units, within
 
 
-@compiled
+@compiled_above(TINY)
 def _add_coincidences(codes: CodeArray, size: int, group: IntArray, out: FloatArray) -> None:
     for u in range(codes.shape[0]):
         m = 0
@@ -280,7 +280,7 @@ def _add_coincidences(codes: CodeArray, size: int, group: IntArray, out: FloatAr
                     out[group[u], codes[u, r] * size + codes[u, s]] += 1.0 / (m - 1)
 
 
-@compiled
+@compiled_above(TINY)
 def _range(x: FloatArray) -> tuple[float, float]:
     """Smallest and largest answer; (inf, -inf) if there is none. NaN fails every comparison."""
     low, high = np.inf, -np.inf
@@ -292,7 +292,7 @@ def _range(x: FloatArray) -> tuple[float, float]:
     return low, high
 
 
-@compiled
+@compiled_above(TINY)
 def _dense_codes(x: FloatArray, low: float, size: int) -> tuple[bool, CodeArray, IntArray]:
     """Answers minus `low` (-1 for NaN) and the answers at each value; False once one is not a whole step."""
     codes = np.full(x.shape, -1, dtype=np.int32)
@@ -397,7 +397,7 @@ def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
     return replace(mean_w, value=alpha(mean_w.value), low=low, high=high)
 
 
-@compiled
+@compiled_above(TINY)
 def _concordances(scores, size, starts, ends, sums, w):  # type: ignore[no-untyped-def]  # numba knows the types
     for g in range(len(starts)):
         R = ends[g] - starts[g]

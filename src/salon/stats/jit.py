@@ -7,6 +7,8 @@ from types import FunctionType
 from typing import Any
 
 _CALL = 100  # elements whose cost is that of a call
+TINY = 1_000
+"""Elements that a loop handles as it is written in less time than it takes to load machine code."""
 
 
 class Loop:

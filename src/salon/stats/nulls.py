@@ -32,7 +32,6 @@ import numpy as np
 import numpy.typing as npt
 
 from salon.errors import BadValue, TooFew
-from salon.stats import orbits
 from salon.stats.signal import (
     Floats,
     Ints,
@@ -189,6 +188,8 @@ class Null:
 
 def exact_null(items: int, raters: int) -> Null:
     """The exact law, by orbit enumeration. Ask `feasible` first: cost grows fast with p and R."""
+    from salon.stats import orbits  # imports numba, which a shape whose law is at hand does without
+
     check_shape(items, raters)
     joint = dict(sorted(orbits.joint_law(items, raters).items()))
     return Null(items, raters, EXACT, factorial(items) ** (raters - 1), joint)
@@ -196,6 +197,8 @@ def exact_null(items: int, raters: int) -> Null:
 
 def feasible(items: int, raters: int, *, seconds: float = 10.0, gibibytes: float = 2.0) -> bool:
     """Can `exact_null` be expected to finish within these bounds on one core?"""
+    from salon.stats import orbits
+
     cost = orbits.cost(items, raters)
     return cost.seconds <= seconds and cost.gibibytes <= gibibytes
 

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from salon.errors import BadValue, TiesNotAllowed, TooFew
-from salon.stats.jit import compiled
+from salon.stats.jit import TINY, compiled_above
 
 Ints = npt.NDArray[np.int64]
 Votes = npt.NDArray[np.int32]
@@ -348,7 +348,7 @@ def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
     return histograms, cycles(votes, raters, items)
 
 
-@compiled
+@compiled_above(TINY)
 def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     """Flat index (prompt * R + rater) of the first row that is no permutation of 0..p-1, or -1."""
     prompts, raters, items = ranks.shape
@@ -364,7 +364,7 @@ def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     return -1
 
 
-@compiled
+@compiled_above(TINY)
 def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
     prompts, raters, items = ranks.shape
     for i in range(prompts):
@@ -376,7 +376,7 @@ def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
                     e += 1
 
 
-@compiled
+@compiled_above(TINY)
 def _fill_tally(votes: Votes, raters: int, histograms: Votes) -> None:
     """Fill the p_max histogram of every prompt."""
     lowest = (raters + 1) // 2
@@ -385,7 +385,7 @@ def _fill_tally(votes: Votes, raters: int, histograms: Votes) -> None:
             histograms[i, max(votes[i, e], raters - votes[i, e]) - lowest] += 1
 
 
-@compiled
+@compiled_above(TINY)
 def _flag_cycles(votes: Votes, raters: int, triples: Ints, cyclic: Bools) -> None:
     """Flag prompts whose strict majorities cycle."""
     for i in range(votes.shape[0]):
