@@ -16,12 +16,11 @@ from click.core import ParameterSource
 from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
-from salon.judge import ScoreSettings
+from salon.judge import RaterSettings, ScoreSettings
 from salon.select import DecisionSettings, ServiceSettings
 from salon.web.scoring.settings import PROTOCOLS, SCOPES, ScoringSettings
 
 if TYPE_CHECKING:
-    from salon.judge import RaterSettings
     from salon.select import Gate, Neighborhood, ScoringModel, WatchedLog
 
 LIMITS = ("most_upload", "most_picture", "most_pixels", "most_images", "most_at_once", "most_bytes_at_once",
