@@ -213,7 +213,7 @@ def _add_squares_arrays(
     cross: Floats,
 ) -> float:
     if code == THURSTONE:
-        return _add_squares.machine(code, tie, q, i, j, wins, losses, ties, edge, own, cross)  # type: ignore[no-any-return]
+        return _add_squares.machine(code, tie, q, i, j, wins, losses, ties, edge, own, cross)  # type: ignore[no-any-return]  # machine code
     win, loss, draw, win_t, loss_t, draw_t = slopes.loop(code, tie, *chances.loop(code, q[i] - q[j], tie))
     edge[:] = wins * win**2 + losses * loss**2 + ties * draw**2
     own += np.bincount(i, edge, len(own)) + np.bincount(j, edge, len(own))
@@ -338,7 +338,7 @@ def _answer_slopes_arrays(
     code: int, tie: float, q: Floats, a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], weight: Floats
 ) -> tuple[Floats, Floats]:
     if code == THURSTONE:
-        return _answer_slopes.machine(code, tie, q, a, b, outcome, weight)  # type: ignore[no-any-return]
+        return _answer_slopes.machine(code, tie, q, a, b, outcome, weight)  # type: ignore[no-any-return]  # machine code
     parts = slopes.loop(code, tie, *chances.loop(code, q[a] - q[b], tie))
     w = weight if len(weight) else 1.0
     return w * np.choose(outcome, parts[:3]), w * np.choose(outcome, parts[3:])
@@ -386,7 +386,7 @@ def _add(
 
 def _count_clusters_arrays(sums: Floats, noise: Floats) -> tuple[NDArray[np.bool_], Ints]:
     own = sums[:, : len(noise)]
-    return np.asarray(own.any(axis=1)), np.asarray((abs(own) > noise).sum(axis=0))
+    return np.asarray(own.any(axis=1)), np.asarray((abs(own) > noise).sum(axis=0), np.int64)
 
 
 @compiled_above(_FEW, _count_clusters_arrays)

@@ -360,7 +360,7 @@ def _logistic_derivatives(pairs: Pairs, q: Floats, edge: Floats, totals: Floats)
 
 def _derivatives_arrays(code: int, pairs: Pairs, q: Floats, tie: float, edge: Floats, totals: Floats) -> None:
     if code == THURSTONE:
-        return derivatives.machine(code, pairs, q, tie, edge, totals)  # type: ignore[no-any-return]
+        return derivatives.machine(code, pairs, q, tie, edge, totals)  # type: ignore[no-any-return]  # machine code
     start, j, wins, losses, ties = pairs
     if code == LOGISTIC:  # the same slopes and curvatures, and the points of an item in the place of its losses
         wins, losses, ties = wins / 2, wins / 2, np.zeros(len(j))

@@ -200,7 +200,7 @@ def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
 
 def _probabilities_arrays(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
     if code == THURSTONE:
-        return _probabilities.machine(code, tie, d)  # type: ignore[no-any-return]
+        return _probabilities.machine(code, tie, d)  # type: ignore[no-any-return]  # machine code
     i, j, draw = _logs.loop(code, d, tie)
     return np.exp(i), np.exp(draw) if has_tie(code) else np.zeros(len(d)), np.exp(j)
 
@@ -240,7 +240,7 @@ def _log_likelihood_arrays(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     if code == THURSTONE:
-        return _log_likelihood.machine(code, tie, q, i, j, wins, losses, ties)  # type: ignore[no-any-return]
+        return _log_likelihood.machine(code, tie, q, i, j, wins, losses, ties)  # type: ignore[no-any-return]  # machine code
     win, loss, draw = _logs.loop(code, q[i] - q[j], tie)
     return float((wins * win + losses * loss + ties * draw).sum())
 

@@ -212,7 +212,8 @@ def _t_chi_square(cells: SignalCells, null: Null) -> tuple[float, int, int] | No
     """(X2, degrees of freedom, prompts) of one shape; None when it has too few prompts to test."""
     values, masses = null.t_law
     support = np.union1d(values, cells.t_numerators)
-    observed = np.bincount(np.searchsorted(support, cells.t_numerators), cells.counts, len(support))
+    places = np.searchsorted(support, cells.t_numerators)
+    observed = np.bincount(places, cells.counts, len(support)).astype(np.float64)
     mass = np.zeros(len(support))
     mass[np.searchsorted(support, values)] = masses
     stretch = 1.0
