@@ -16,7 +16,8 @@ KEPT = HERE / "lines.jsonl"
 PAGE = HERE.parent / "docs" / "evidence" / "benchmarks.md"
 ROOMS = {
     "Studies and signal": (
-        "load_1e7", "check_1e6", "csv_1e6", "alpha_1e6", "null_4_5", "null_5_5", "reach", "start_up", "helps", "first_use",
+        "load_1e7", "check_1e6", "csv_1e6", "alpha_1e6", "null_4_5", "null_5_5", "reach", "start_up", "helps",
+        "first_use",
     ),
     "Scores from comparisons": (
         "bt_1e7", "davidson_1e7", "elo_1e7", "bootstrap_1e7", "growth", "anchored_elo", "active_pairs",
