@@ -34,9 +34,7 @@ class Format:
 class Noun(BaseModel):
     """A frozen record. Unknown fields and wrong types are refused with Salon's own error."""
 
-    model_config = ConfigDict(
-        frozen=True, extra="forbid", str_max_length=1_000_000, allow_inf_nan=False, defer_build=True
-    )
+    model_config = ConfigDict(frozen=True, extra="forbid", str_max_length=1_000_000, allow_inf_nan=False)
 
     @classmethod
     def parse(cls, record: dict[str, Any], *, where: str | None = None) -> Self:
