@@ -15,8 +15,8 @@ from PIL import Image
 from ran_salon import Salon
 from scipy import stats
 
+from salon import bench
 from salon.bench import RaterTables, RewardTables, raters_report, reward_page, rewards
-from salon.cli import bench_arena
 from salon.judge import MissingScore, PictureScore, PictureScorer, ScoreResult, ScorerInput
 from salon.report import disagreements
 from salon.store.formats.hpdv3_benchmark import CATEGORIES
@@ -43,7 +43,7 @@ def scorers(monkeypatch: pytest.MonkeyPatch) -> None:
     def named(names: list[str], settings: object = None) -> list[PictureScorer]:
         return [gray_scorer(name, sign=-1.0 if name == "dark" else 1.0) for name in names]
 
-    monkeypatch.setattr(bench_arena, "open_scorers", named)
+    monkeypatch.setattr(bench, "open_scorers", named)
     monkeypatch.setattr(rewards, "open_scorers", named)
 
 

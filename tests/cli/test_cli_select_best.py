@@ -14,6 +14,7 @@ from beside import Beside
 from browser import chromium, page_faults
 from PIL import Image
 
+from salon import select
 from salon.cli import select_decisions as select_route
 from salon.store import save_study
 from salon.study import Criterion, Item, Rater, Rating, Scale, Study
@@ -153,14 +154,14 @@ def test_two_that_heed_feedback_at_once_are_both_heard(capsys, tmp_path: Path, m
     heard.write_text('{"winner": "di", "loser": "ada", "criterion": "color"}\n')
     again = ["--feedback", str(heard), "-o", str(file), "--overwrite"]
     second = Beside(lambda: select_route.route.main([str(file), *again], standalone_mode=False), monkeypatch)
-    heed = select_route.apply_feedback
+    heed = select.apply_feedback
 
     def beside(routes, feedback):
         if threading.current_thread() is threading.main_thread():
             second.begin()  # the first has read the routes and is about to write them
         return heed(routes, feedback)
 
-    monkeypatch.setattr(select_route, "apply_feedback", beside)
+    monkeypatch.setattr(select, "apply_feedback", beside)
     assert salon(capsys, "route", file, *again)[0] == 0
     second.end()
     assert json.loads(file.read_text())["heard"] == 2
