@@ -13,6 +13,7 @@ import pytest
 from beside import Beside
 from judged_study import saved, shown
 
+from salon import store
 from salon.errors import BadValue
 from salon.judge import (
     SCORE_COLUMNS,
@@ -22,7 +23,6 @@ from salon.judge import (
     judge_study,
     read_record,
     read_scores,
-    scoring as score,
     write_scores,
 )
 from salon.judge.reply_storage import CachedVlm
@@ -106,7 +106,7 @@ def test_two_scorers_of_one_name_never_mix_table_and_card(tmp_path: Path, monkey
         if threading.current_thread() is not other.thread:
             other.begin()  # the first one's card is there, its table not yet
 
-    monkeypatch.setattr(score, "write_json", told)
+    monkeypatch.setattr(store, "write_json", told)
     write_scores(file, Plain("same", "a"), table(1.0), reused=0, data="")
     other.end()
     assert read_scores(file).column("value").to_pylist() == [2.0]

@@ -95,7 +95,7 @@ def test_boxes_that_are_none_leave_their_place_empty(box: str, tmp_path: Path) -
     good = [round(n, 5) for n in made("text_localization", 1).items[0].truth[1]]
     task, words = told(answered("text_localization", [f"[{box}, {good}]"]), tmp_path)
     assert task["bad_boxes"] == 1
-    assert "bad boxes" in words
+    assert "bad boxes" in words.lower()
     top1, top3, mean, recall = (value(task, metric) for metric in range(4))
     assert top1 == 0
     assert (top3, mean, recall) == (pytest.approx(1 / 3, abs=1e-3), pytest.approx(1 / 4, abs=1e-3), 1 / 4)
@@ -156,7 +156,7 @@ def test_a_judge_that_errs_owes_its_verdict(tmp_path: Path) -> None:
     share = task.metrics[0]
     assert (share.figure.value, share.at_best) == (1 / 4, 3 / 4)  # type: ignore[union-attr]
     words = " ".join(run("score", tmp_path, "--draws", "100").split())
-    assert "verdicts owed" in words
+    assert "owed" in words.lower()
 
 
 def test_a_judge_that_stops_leaves_what_it_said(tmp_path: Path) -> None:
