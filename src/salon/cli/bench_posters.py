@@ -142,6 +142,10 @@ def print_report(report: PosterReport, html: Path | None = None) -> None:
     judged_words = f", judged by the {' and the '.join(protocols)} protocol" if protocols else ""
     tasks, groups, points, lacking = score_tables(report)
     print_report_table(tasks, f"{report.contestant}: poster tasks{judged_words}")
+    for task in report.tasks:
+        for metric in task.metrics:
+            if metric.released_crash:
+                say(f"- {task.title}, {metric.title}: released scoring ends in a crash: {metric.released_crash}")
     print_report_table(groups)
     for note in absent_notes(report):
         say(f"- {note}")
