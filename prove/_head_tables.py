@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from prove._head_runs import FOLDS, SEED, Bench, Floats, Run, hits
 from prove._page import table
-from salon.collect import Planted
+from salon.collect import PlantedTruth
 from salon.judge import COMPOSITES, MEASUREMENTS
 from salon.stats import Ceilings, Estimate, bootstrap_totals, ceilings, holm, paired_difference
 from salon.train import HeadSettings
@@ -59,7 +59,7 @@ class Found:
     """Everything that the page tells."""
 
     bench: Bench
-    planted: Sequence[Planted]
+    planted: Sequence[PlantedTruth]
     seconds: dict[str, float] = field(default_factory=dict)
     rows: dict[str, Row] = field(default_factory=dict)
     curve: dict[float, Estimate] = field(default_factory=dict)

@@ -56,7 +56,7 @@ from prove._head_tables import (
     variants_table,
 )
 from prove._page import table, wrapped
-from salon.collect import Planted
+from salon.collect import PlantedTruth
 from salon.collect.simulate.taste_drawn import draw_taste_study
 from salon.engine import cores
 from salon.report import Curve
@@ -314,13 +314,13 @@ def _draw(found: Found) -> None:
         (DOCS / "heads-curve.svg").write_text(standalone_svg(drawing), encoding="utf-8")
 
 
-def _drawn(scratch: Path) -> tuple[Study, list[Planted]]:
+def _drawn(scratch: Path) -> tuple[Study, list[PlantedTruth]]:
     """The study, drawn once; what was planted is found by a long simulation, so it is kept as well."""
     kept = scratch / "planted.json"
     if not kept.is_file():
         _, planted = draw_taste_study(scratch / "study", prompts=PROMPTS, seed=SEED)
         kept.write_text(json.dumps([asdict(one) for one in planted]), encoding="utf-8")
-    return open_study(scratch / "study"), [Planted(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
+    return open_study(scratch / "study"), [PlantedTruth(**one) for one in json.loads(kept.read_text(encoding="utf-8"))]
 
 
 def _slowest(scratch: Path, seconds: dict[str, float]) -> dict[str, float]:
