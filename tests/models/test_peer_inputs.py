@@ -12,7 +12,7 @@ from transformers import AutoImageProcessor, AutoTokenizer
 from salon.errors import BadValue
 from salon.models import PEERS, preprocessing
 from salon.models.clip import OpenClipTokenizer, clean_text
-from salon.models.imagereward import _tokenizer
+from salon.models.imagereward import load_tokenizer
 from salon.models.preprocessing import (
     PatchLayout,
     folder_rule,
@@ -118,7 +118,7 @@ def test_texts_by_open_clip():
 
 def test_texts_by_transformers():
     clip, qwen = (AutoTokenizer.from_pretrained(GOLDEN / name) for name in ("clip", "hpsv3"))
-    bert = _tokenizer(GOLDEN / "bert", 324)
+    bert = load_tokenizer(GOLDEN / "bert", 324)
     for name in ("pickscore", "mps", "imagereward"):
         for one in golden(name)["tokens"]:
             options = {"padding": "max_length", "truncation": True, "max_length": 35 if name == "imagereward" else 77}

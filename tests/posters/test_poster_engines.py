@@ -11,7 +11,7 @@ from PIL import Image, ImageDraw, ImageFont
 from public_files import made
 
 from salon.bench import PosterFile, PosterScoreSettings, score_files
-from salon.bench.posters.contestants import OcrLine, _lines, engine_response, place_of, rapidocr, tesseract
+from salon.bench.posters.contestants import OcrLine, engine_response, place_of, rapidocr, table_lines, tesseract
 
 BOXES = [[20, 20, 380, 100], [20, 150, 250, 200], [20, 250, 140, 280]]
 TEXTS = ["SUMMER", "Lemon tart", "from July"]
@@ -68,4 +68,4 @@ def test_tesseracts_table_is_put_together_by_lines() -> None:
     head = "level\tpage_num\tblock_num\tpar_num\tline_num\tword_num\tleft\ttop\twidth\theight\tconf\ttext\n"
     rows = ["5\t1\t1\t1\t1\t1\t10\t20\t30\t10\t90\tLemon", '5\t1\t1\t1\t1\t2\t50\t18\t20\t12\t90\t"tart',
             "5\t1\t1\t1\t2\t1\t10\t40\t30\t10\t90\t ", "4\t1\t1\t1\t2\t0\t10\t40\t30\t10\t-1\t"]  # fmt: skip
-    assert _lines(head + "\n".join(rows), 100, 100) == [OcrLine('Lemon "tart', (0.1, 0.18, 0.7, 0.3))]
+    assert table_lines(head + "\n".join(rows), 100, 100) == [OcrLine('Lemon "tart', (0.1, 0.18, 0.7, 0.3))]

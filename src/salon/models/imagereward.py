@@ -68,14 +68,7 @@ class BlipReward(PreparedNetwork):
             raise BadFile("ImageReward's med_config.json is needed", found=f"no {', '.join(missing)}", where=str(path))
         config = settings
         rows = state["blip.text_encoder.embeddings.word_embeddings.weight"].shape[0]
-        stated = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
-        kind = AutoTokenizer if stated else BertTokenizer  # vocab.txt alone says nothing of its kind
-        tokenizer = load_from_hub(kind.from_pretrained, folder, what="BERT's tokenizer")
-        tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
-        if len(tokenizer) + len(tokens) <= rows:
-            tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
-        check_vocabulary(tokenizer, rows, where=str(folder))
-        self._tokenizer = tokenizer
+        self._tokenizer = load_tokenizer(folder, rows)
         self._eyes = _vision(_under(state, "blip.visual_encoder."), str(weights), self.device)
         self._reader = _text(_under(state, "blip.text_encoder."), config, str(weights), self.device)
         self._head = linear_stack(_under(state, "mlp."), where=str(weights)).to(self.device)
@@ -169,3 +162,15 @@ def _text(state: State, settings: dict[str, Any], where: str, device: str) -> Bl
     load_weights(network, tensors, where=where)
     ready: BlipTextModel = network.eval().requires_grad_(False).to(device)
     return ready
+
+
+def load_tokenizer(folder: Path, rows: int) -> Any:
+    """BERT's tokenizer, with the two tokens that ImageReward adds where its weights have rows for them."""
+    stated = any((folder / name).is_file() for name in ("tokenizer.json", "tokenizer_config.json"))
+    kind = AutoTokenizer if stated else BertTokenizer  # vocab.txt alone says nothing of its kind
+    tokenizer = load_from_hub(kind.from_pretrained, folder, what="BERT's tokenizer")
+    tokens = [token for token in ("[DEC]", "[ENC]") if token not in tokenizer.get_vocab()]
+    if len(tokenizer) + len(tokens) <= rows:
+        tokenizer.add_special_tokens({"additional_special_tokens": tokens}, replace_extra_special_tokens=False)
+    check_vocabulary(tokenizer, rows, where=str(folder))
+    return tokenizer

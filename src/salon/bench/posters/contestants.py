@@ -205,15 +205,16 @@ def tesseract(path: Path) -> list[OcrLine]:
     )  # fmt: skip
     if process.returncode:
         raise SalonError("Tesseract reads the picture", found=process.stderr.decode(errors="replace"), where=str(path))
-    table = process.stdout.decode("utf-8", "replace")
+    return table_lines(process.stdout.decode("utf-8", "replace"), picture.width, picture.height)
+
+
+def table_lines(table: str, width: int, height: int) -> list[OcrLine]:
+    """The lines of Tesseract's table of words."""
     words: dict[tuple[str, ...], list[dict[str, str]]] = {}
     for row in csv.DictReader(io.StringIO(table), delimiter="\t", quoting=csv.QUOTE_NONE):
         if row["level"] == "5" and row["text"].strip():
             words.setdefault((row["block_num"], row["par_num"], row["line_num"]), []).append(row)
-    return [
-        OcrLine(" ".join(word["text"] for word in line), _around(line, picture.width, picture.height))
-        for line in words.values()
-    ]
+    return [OcrLine(" ".join(word["text"] for word in line), _around(line, width, height)) for line in words.values()]
 
 
 READERS: dict[EngineName, Callable[[Path], list[OcrLine]]] = {"rapidocr": rapidocr, "tesseract": tesseract}
