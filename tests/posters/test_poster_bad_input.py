@@ -156,7 +156,7 @@ def test_a_judge_that_errs_owes_its_verdict(tmp_path: Path) -> None:
     share = task.metrics[0]
     assert (share.figure.value, share.at_best) == (1 / 4, 3 / 4)  # type: ignore[union-attr]
     words = " ".join(run("score", tmp_path, "--draws", "100").split())
-    assert "owed" in words.lower()
+    assert "verdicts owed" in words.lower()
 
 
 def test_a_judge_that_stops_leaves_what_it_said(tmp_path: Path) -> None:
