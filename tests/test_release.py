@@ -1,4 +1,4 @@
-"""The wheel and the sdist: everything that Salon needs at run time is in them, and they work without the source tree."""
+"""Wheel and sdist: everything that Salon needs at run time is in them, and they work without the source tree."""
 
 from __future__ import annotations
 

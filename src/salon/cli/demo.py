@@ -257,4 +257,3 @@ def _validation_words(board: DemoBoard) -> str:
     if figures is None:
         return "not known"
     return _share(figures.accuracy) + (f", a designer {_share(figures.ceiling)}" if figures.ceiling else "")
-
