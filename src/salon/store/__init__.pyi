@@ -44,6 +44,11 @@ from .database.records import (
     StoredRater as StoredRater,
     judged_items as judged_items,
 )
+from .database.visitors import (
+    PanelIds as PanelIds,
+    TakenPlace as TakenPlace,
+    Visitor as Visitor,
+)
 from .field_files import (
     FIELD_FILES as FIELD_FILES,
     FieldExport as FieldExport,

@@ -253,6 +253,7 @@ class OwnerSide(AdjudicatorSide, ABC):
                 remedy="invite the person as a new rater",
             )
         if self._is_out(state):
+            self.database.reopen_visit(rater, at=now)
             self.database.set_status(rater, "active", at=now)
             self.recount()
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
@@ -272,6 +273,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     def resume(self, rater: str, *, now: int | None = None) -> None:
         """A paused rater is asked again; the link stays the same."""
         if self._asked(rater).status == "paused":
+            self.database.reopen_visit(rater, at=now)
             self.database.set_status(rater, "active", at=now)
 
     def remove(self, rater: str, *, now: int | None = None) -> None:

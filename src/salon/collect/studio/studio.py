@@ -67,6 +67,7 @@ from salon.collect.studio.rater_side import (
     task_question,
     task_subject,
 )
+from salon.collect.studio.visitor_side import VisitorSide
 from salon.store import (
     STOPPED,
     Database,
@@ -189,7 +190,7 @@ _VISIT_WRITE_MS = 30_000
 """Signs of life closer together than this are written down once."""
 
 
-class Studio(RankingSide, OwnerSide):
+class Studio(RankingSide, VisitorSide, OwnerSide):
     """One study being collected; see the module."""
 
     def __init__(self, database: Database, settings: StudioSettings, folder: Path) -> None:
@@ -220,6 +221,7 @@ class Studio(RankingSide, OwnerSide):
     def next(self, rater: str, *, now: int | None = None) -> StudioStep:
         """What comes next for a rater: the same until it is answered, on every device."""
         now = now_ms() if now is None else now
+        self.check_visit(rater, now)
         state = self.database.rater(rater)
         if state.status in STOPPED:
             return NoMoreQuestions(state.status)  # type: ignore[arg-type]  # the database holds no other word
@@ -321,6 +323,8 @@ class Studio(RankingSide, OwnerSide):
         if saved.following is not None and ahead is not None:
             rater_tasks.add(saved.following, ahead)
         self._heard(rater_tasks.rater, now)
+        if right is False and question.why == "attention" and self.end_failed_visit(rater_tasks.rater, now):
+            return replace(saved, following=None)
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:

@@ -23,6 +23,7 @@ from salon.store.database.answers import ImportMethods, TaskMethods
 from salon.store.database.connection import DatabaseConnection, StudyThere, Unavailable, damaged_error
 from salon.store.database.raters import RaterMethods
 from salon.store.database.tables import check_schema, metadata, migrate, study
+from salon.store.database.visitors import VisitorMethods
 
 ROWS_AT_ONCE = 10_000
 
@@ -119,7 +120,7 @@ def _check_empty(connection: Connection, where: str) -> None:
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-class Database(TaskMethods, ImportMethods, LinkMethods, RaterMethods, AuditMethods, BackupMethods):
+class Database(TaskMethods, ImportMethods, LinkMethods, RaterMethods, VisitorMethods, AuditMethods, BackupMethods):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
 
     def check_writable(self) -> None:
