@@ -57,7 +57,14 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def test_every_command_runs_and_leaves_its_files(folder: Path) -> None:
-    pages = ("gallery.html", "check.html", "houses.html", "judges.html", "site/index.html", "picked/best/index.html")
+    pages = (
+        "gallery.html",
+        "check.html",
+        "generators.html",
+        "judges.html",
+        "site/index.html",
+        "picked/best/index.html",
+    )
     made = ("drawn/study.toml", "judged/judges/almost-sharp/study.toml", "taste/model.json", "study/study.toml")
     for file in (*pages, *made):
         assert (folder / file).exists(), file

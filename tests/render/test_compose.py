@@ -13,8 +13,8 @@ from salon.render import (
     SIZES,
     STYLES,
     Brief,
+    DrawingHabits,
     Element,
-    Hand,
     Layout,
     Poster,
     TooMuchText,
@@ -31,7 +31,7 @@ from salon.render.layout import TEXT_ROLES
 from salon.render.plan import Style
 from salon.render.styles import style_named
 
-HAND = Hand("plain")
+HAND = DrawingHabits("plain")
 FULL = Brief(
     id="full",
     headline="Blue Hour Jazz",
@@ -220,11 +220,11 @@ def test_a_poster_is_changed_element_by_element():
 
 
 def test_a_house_has_its_favourites_but_the_brief_wins():
-    hand = Hand("quiet", styles=("Japanese",), arrangements=("framed",))
-    assert plan_poster(BARE, hand, 0).style == "Japanese"
-    assert plan_poster(BARE, hand, 0).arrangement == "framed"
+    habits = DrawingHabits("quiet", styles=("Japanese",), arrangements=("framed",))
+    assert plan_poster(BARE, habits, 0).style == "Japanese"
+    assert plan_poster(BARE, habits, 0).arrangement == "framed"
     asked = BARE.model_copy(update={"style": "Retro", "palette": ("teal",)})
-    plan = plan_poster(asked, hand, 0)
+    plan = plan_poster(asked, habits, 0)
     assert plan.style == "Retro"
     assert min(difference(NAMES["teal"], color) for color in (plan.palette.ground, plan.palette.primary)) < 0.05
 
