@@ -83,8 +83,8 @@ def main() -> None:
         for path in find_pages(asked.places):
             desk, phone = (measure_page(browser, path, width) for width in WIDTHS)
             figures = (
-                path.stat().st_size // 1024, round(desk.ready), round(desk.loaded), desk.height, desk.words, phone.height,
-                phone.words, max(desk.sideways, phone.sideways), desk.unsaved,
+                path.stat().st_size // 1024, round(desk.ready), round(desk.loaded), desk.height, desk.words,
+                phone.height, phone.words, max(desk.sideways, phone.sideways), desk.unsaved,
             )  # fmt: skip
             print(f"| {path} | {' | '.join(f'{figure:,}' for figure in figures)} |", flush=True)
             if asked.shots:
