@@ -315,7 +315,7 @@ def _reference_marks(
     bottom: float,
     decimals: int,
 ) -> Markup:
-    """Medians of other data as dashed lines, each with its name beside it, away from the line of the observed median."""
+    """Medians of other data as dashed lines, each named on the side away from the observed median."""
     lines = []
     low, high = sorted((x.start, x.stop))
     crossed = None if observed is None else x(observed)
