@@ -398,11 +398,15 @@ class Dot:
     reach: Box
 
     @property
-    def boxes(self) -> list[Box]:
-        """What no name may touch."""
+    def around(self) -> Box:
+        """The dot itself, which no name may touch."""
+        return self.x - RADIUS, self.y - RADIUS, self.x + RADIUS, self.y + RADIUS
+
+    @property
+    def lines(self) -> list[Box]:
+        """Its intervals, which its own name may not touch."""
         left, top, right, bottom = self.reach
-        around = (self.x - RADIUS, self.y - RADIUS, self.x + RADIUS, self.y + RADIUS)
-        return [around, (left, self.y - 1, right, self.y + 1), (self.x - 1, top, self.x + 1, bottom)]
+        return [(left, self.y - 1, right, self.y + 1), (self.x - 1, top, self.x + 1, bottom)]
 
     def places(self, wide: float) -> Iterable[tuple[float, float]]:
         """Left end and base line of a name beside the dot, best first."""
@@ -422,8 +426,8 @@ def dot_with_reach(at: tuple[ValueInterval, ValueInterval], x: LinearScale, y: L
 
 
 def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[Markup | None]:
-    """Names where they touch no dot, no line of an interval and no earlier name; None without room."""
-    boxes_taken = [box for dot in dots for box in dot.boxes]
+    """Names where they touch no dot, no line of their own and no earlier name; None without room."""
+    boxes_taken = [dot.around for dot in dots]
     labels: list[Markup | None] = []
     for name, dot in zip(names, dots):
         words = fit(name, LONGEST_LABEL)
@@ -436,7 +440,7 @@ def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[
             if (box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3])
             and not any(
                 (box[0] < occupied[2] and occupied[0] < box[2] and (box[1] < occupied[3]) and (occupied[1] < box[3]))
-                for occupied in boxes_taken
+                for occupied in (*boxes_taken, *dot.lines)
             )
         ]
         boxes_taken += free[:1]
