@@ -414,6 +414,9 @@ class Dot:
         yield max(right, self.x + RADIUS) + 5, self.y + 4
         yield min(left, self.x - RADIUS) - 5 - wide, self.y + 4
         yield self.x + RADIUS + 3, self.y - RADIUS - 3
+        yield self.x + RADIUS + 3, self.y + RADIUS + FONT
+        yield self.x - RADIUS - 3 - wide, self.y - RADIUS - 3
+        yield self.x - RADIUS - 3 - wide, self.y + RADIUS + FONT
         yield self.x - wide / 2, min(top, self.y - RADIUS) - 5
         yield self.x - wide / 2, max(bottom, self.y + RADIUS) + FONT + 2
 
@@ -426,7 +429,7 @@ def dot_with_reach(at: tuple[ValueInterval, ValueInterval], x: LinearScale, y: L
 
 
 def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[Markup | None]:
-    """Names where they touch no dot, no line of their own and no earlier name; None without room."""
+    """Names where they touch no dot and no earlier name, best off the lines of their own dot; None without room."""
     boxes_taken = [dot.around for dot in dots]
     labels: list[Markup | None] = []
     for name, dot in zip(names, dots):
@@ -434,18 +437,21 @@ def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[
         boxes = [
             (left, base - FONT + 2, left + text_width(words), base + 3) for left, base in dot.places(text_width(words))
         ]
-        free = [
+        inside = [
             box
             for box in boxes
-            if (box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3])
-            and not any(
-                (box[0] < occupied[2] and occupied[0] < box[2] and (box[1] < occupied[3]) and (occupied[1] < box[3]))
-                for occupied in (*boxes_taken, *dot.lines)
-            )
+            if frame[0] <= box[0] and frame[1] <= box[1] and box[2] <= frame[2] and box[3] <= frame[3]
         ]
+        apart = [box for box in inside if not any(_touch(box, occupied) for occupied in boxes_taken)]
+        clear = [box for box in apart if not any(_touch(box, whisker) for whisker in dot.lines)]
+        free = clear or apart  # its halo covers a line of its own where there is no other place
         boxes_taken += free[:1]
         labels.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
     return labels
+
+
+def _touch(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
