@@ -22,7 +22,7 @@ from salon.store.database.records import check_text
 from salon.store.database.tables import LEFT_OUT, raters, visitors
 from salon.study import Rater
 
-_LOCK = 0x5A11
+_LOCK = 0x5A13
 """PostgreSQL's number for "somebody comes in from a panel, or takes a place"."""
 
 
