@@ -363,7 +363,7 @@ class PanelSettings(Noun):
     no_consent: Ending = Field(Ending(), description="The visitor did not agree, or withdrew.")
     failed_checks: Ending = Field(Ending(), description="Too many attention checks were missed.")
     over_quota: Ending = Field(Ending(), description="No place was free.")
-    timed_out: Ending = Field(Ending(), description="The visit took longer than `minutes`.")
+    timed_out: Ending = Field(Ending(), description="The visit took too long.")
 
     @model_validator(mode="after")
     def _is_whole(self) -> Self:
