@@ -23,6 +23,7 @@ from .database.connection import (
     KeyReused as KeyReused,
     NoStudy as NoStudy,
     NothingToUndo as NothingToUndo,
+    TasksMoved as TasksMoved,
     Unavailable as Unavailable,
     now_ms as now_ms,
 )
@@ -43,6 +44,10 @@ from .database.records import (
     StoredAnswer as StoredAnswer,
     StoredRater as StoredRater,
     judged_items as judged_items,
+)
+from .database.tallies import (
+    Reservation as Reservation,
+    StoredTally as StoredTally,
 )
 from .field_files import (
     FIELD_FILES as FIELD_FILES,
