@@ -1,4 +1,4 @@
-"""The demo: all eight stages from one command, offline. Run it with `python -m salon.cli.demo FOLDER`.
+"""The demo: all eight stages from one command, offline. `salon demo` runs it.
 
 Four built-in generators draw the same briefs. Simulated designers answer in a studio and rank the posters. Simulated
 judges answer about the same pairs. Simulated experts compare and rate the same paintings. A model learns what the
@@ -7,7 +7,6 @@ designers prefer, and a leaderboard is measured with it. Last, the model and OCR
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
@@ -258,7 +257,3 @@ def _validation_words(board: DemoBoard) -> str:
     if figures is None:
         return "not known"
     return _share(figures.accuracy) + (f", a designer {_share(figures.ceiling)}" if figures.ceiling else "")
-
-
-if __name__ == "__main__":  # a process that it starts must not start it again
-    run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))

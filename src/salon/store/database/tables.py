@@ -37,7 +37,7 @@ from salon.store.database.connection import DatabaseConnection, WrongSchema
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SCHEMA = "0002"
+SCHEMA = "0003"
 """The newest migration: what this Salon reads and writes."""
 VERSION_TABLE = "salon_version"
 
