@@ -5,8 +5,8 @@ from __future__ import annotations
 import sqlalchemy as sa
 from alembic import op
 
-revision = "0003"
-down_revision = "0002"
+revision = "0004"
+down_revision = "0003"
 
 
 def upgrade() -> None:
@@ -27,6 +27,6 @@ def upgrade() -> None:
         sa.Column("ended_at", sa.BigInteger, nullable=True),
         sa.UniqueConstraint("participant", name="uq_visitors_participant"),
         sa.UniqueConstraint("rater", name="uq_visitors_rater"),
-        sa.ForeignKeyConstraint(["rater"], ["raters.id"], name="fk_visitors_rater"),
+        sa.ForeignKeyConstraint(["rater"], ["raters.id"], name="fk_visitors_rater", ondelete="CASCADE"),
         sqlite_autoincrement=True,
     )
