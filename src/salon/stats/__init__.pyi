@@ -64,7 +64,10 @@ from .comparisons import (
     PairCounts as PairCounts,
     connectivity as connectivity,
     count_pairs as count_pairs,
+    counts_connectivity as counts_connectivity,
+    counts_dominance as counts_dominance,
     dominance as dominance,
+    pair_rows as pair_rows,
 )
 from .crowd import (
     CrowdPrior as CrowdPrior,
@@ -156,6 +159,7 @@ from .pair_covariates import (
 )
 from .pair_errors import (
     Errors as Errors,
+    FittedInformation as FittedInformation,
     bootstrap_scores as bootstrap_scores,
     cluster_scores as cluster_scores,
     clustered_errors as clustered_errors,

@@ -282,6 +282,48 @@ def _runs(keys: Ints, weight: Floats, items: int) -> tuple[Ints, Ints, Floats, F
     return i, j, wins, losses, ties
 
 
+def pair_rows(counts: PairCounts, a: NDArray[Any], b: NDArray[Any]) -> Ints:
+    """The row in `counts` of each comparison of items a and b, which must be among those counted."""
+    rows: Ints = _pair_rows(counts.i, counts.j, a, b, counts.items)
+    return rows
+
+
+def _pair_rows_arrays(i: Ints, j: Ints, a: NDArray[Any], b: NDArray[Any], items: int) -> Ints:
+    x, y = a.astype(np.int64), b.astype(np.int64)
+    return np.searchsorted(i * items + j, np.minimum(x, y) * items + np.maximum(x, y))
+
+
+@compiled_above(_FEW, _pair_rows_arrays)
+def _pair_rows(i: Ints, j: Ints, a: NDArray[Any], b: NDArray[Any], items: int) -> Ints:
+    """By a table of all pairs where it is small, else by bisection among the pairs of the lower item."""
+    rows = np.empty(len(a), np.int64)
+    pairs = items * (items - 1) // 2
+    if pairs <= _TABLE_PAIRS:
+        table = np.zeros(pairs, np.int32)
+        for row in range(len(i)):
+            table[_place(i[row], j[row], items)] = row
+        for k in range(len(a)):
+            x, y = np.int64(a[k]), np.int64(b[k])
+            rows[k] = table[_place(min(x, y), max(x, y), items)]
+        return rows
+    start = np.zeros(items + 1, np.int64)
+    for row in range(len(i)):
+        start[i[row] + 1] = row + 1
+    for item in range(1, items + 1):
+        start[item] = max(start[item], start[item - 1])
+    for k in range(len(a)):
+        x, y = np.int64(a[k]), np.int64(b[k])
+        low, high, other = start[min(x, y)], start[min(x, y) + 1], max(x, y)
+        while low < high:
+            middle = (low + high) >> 1
+            if j[middle] < other:
+                low = middle + 1
+            else:
+                high = middle
+        rows[k] = low
+    return rows
+
+
 # -- the comparison graph ----------------------------------------------------------------------------------------------
 
 
@@ -347,13 +389,26 @@ def connectivity(items: int, pairs: ArrayLike, *, paths: bool = True) -> Connect
     With diameter 2 the mean path follows from the counts alone: (E + 2 (C - E)) / C = 2 - E/C, C = N(N-1)/2.
     Paths cost N breadth-first searches, O(N E); `paths=False` leaves them out.
     """
+    rows = _edges(items, pairs)
+    keys = np.unique(rows.min(axis=1) * items + rows.max(axis=1))
+    return _connectivity(items, keys // items, keys % items, paths)
+
+
+def counts_connectivity(counts: PairCounts, *, paths: bool = True) -> Connectivity:
+    """`connectivity` of the pairs that met, which are sorted already."""
+    return _connectivity(counts.items, counts.i, counts.j, paths)
+
+
+def _connectivity(items: int, low: Ints, high: Ints, paths: bool) -> Connectivity:
+    """The same of distinct pairs low < high sorted by (low, high)."""
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
-    rows = _edges(items, pairs)
-    matrix = _matrix(items, np.vstack([rows, rows[:, ::-1]]))
+    starts = np.searchsorted(low, np.arange(items + 1))
+    matrix = csr_array((np.ones(len(high)), high, starts), shape=(items, items))
     components, labels = connected_components(matrix, directed=False)
-    degree = np.diff(matrix.indptr)
-    edges = matrix.nnz // 2
+    degree = np.bincount(low, minlength=items) + np.bincount(high, minlength=items)
+    edges = len(low)
     diameter, mean_path = _paths(matrix) if paths and components == 1 else (None, None)
     return Connectivity(
         items=items,
@@ -408,13 +463,16 @@ def _matrix(items: int, rows: Ints) -> csr_array:
 
 
 def _paths(matrix: csr_array) -> tuple[int, float]:
-    """Diameter and mean shortest path of a connected graph: at a glance where every two items are neighbours or share
-    one (dense designs are like that), else breadth first, a block of sources at a time."""
+    """Diameter and mean shortest path of a connected graph, given by the upper triangle.
+
+    At a glance where every two items are neighbours or share one (dense designs are like that), else breadth first, a
+    block of sources at a time.
+    """
     from scipy.sparse.csgraph import shortest_path
 
-    items = matrix.shape[0]
-    if matrix.nnz * items > _MUCH_WALKING and items <= _SQUARABLE and _within_two(matrix):
-        return (1 if matrix.nnz == items * (items - 1) else 2), 2 - matrix.nnz / (items * (items - 1))
+    items, edges = matrix.shape[0], matrix.nnz
+    if 2 * edges * items > _MUCH_WALKING and items <= _SQUARABLE and _within_two(matrix.indptr, matrix.indices, items):
+        return (1 if 2 * edges == items * (items - 1) else 2), 2 - 2 * edges / (items * (items - 1))
     longest, total = 0, 0
     for start in range(0, items, _SOURCES_AT_ONCE):
         sources = np.arange(start, min(start + _SOURCES_AT_ONCE, items))
@@ -424,10 +482,34 @@ def _paths(matrix: csr_array) -> tuple[int, float]:
     return longest, total / (items * (items - 1))
 
 
-def _within_two(matrix: csr_array) -> bool:
-    """Is every item a neighbour, or a neighbour's neighbour, of every other? One product of dense matrices."""
-    near = (matrix.toarray() > 0).astype(np.float32) + np.eye(matrix.shape[0], dtype=np.float32)
+def _within_two_arrays(starts: Ints, j: Ints, items: int) -> bool:
+    near = np.eye(items, dtype=np.float32)
+    i = np.repeat(np.arange(items), np.diff(starts))
+    near[i, j] = near[j, i] = 1
     return bool((near @ near > 0).all())
+
+
+@compiled_above(_FEW, _within_two_arrays)
+def _within_two(starts: Ints, j: Ints, items: int) -> bool:
+    """Is every item a neighbour, or a neighbour's neighbour, of every other? Neighbours are bits, 64 in a word."""
+    words = (items + 63) // 64
+    near = np.zeros((items, words), np.uint64)
+    for x in range(items):
+        near[x, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
+        for k in range(starts[x], starts[x + 1]):
+            y = np.int64(j[k])
+            near[x, y >> 6] |= np.uint64(1) << np.uint64(y & 63)
+            near[y, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
+    for x in range(items):
+        for y in range(x + 1, items):
+            shared = False
+            for word in range(words):
+                if near[x, word] & near[y, word]:
+                    shared = True
+                    break
+            if not shared:
+                return False
+    return True
 
 
 # -- identification ----------------------------------------------------------------------------------------------------
@@ -464,15 +546,29 @@ def check_identified(counts: PairCounts, *, tie_parameter: bool, prior: bool, an
     if prior:
         return
     holds = np.stack([anchored[:-1], anchored[1:]], axis=1)
-    # A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item.
-    all_reached = all(
-        _reach(counts.items, counts.i, counts.j, *way, counts.ties, holds, _SWEEPS)
-        for way in ((counts.wins, counts.losses), (counts.losses, counts.wins))
-    )
-    if not all_reached:
+    if not _all_reached(counts, holds):
         _name_the_unidentified(counts, holds)
     if tie_parameter and np.any(counts.ties > 0) and not np.any((counts.wins > 0) & (counts.losses > 0)):
         _check_tie_parameter(counts, holds)
+
+
+def _all_reached(counts: PairCounts, holds: Ints) -> bool:
+    """A quick yes: a few sweeps over the pairs reach every item from item 0, and item 0 from every item."""
+    return all(
+        _reach(counts.items, counts.i, counts.j, *way, counts.ties, holds, _SWEEPS)
+        for way in ((counts.wins, counts.losses), (counts.losses, counts.wins))
+    )
+
+
+def counts_dominance(counts: PairCounts, anchored: Ints | None = None) -> Dominance:
+    """`dominance` of the pairs that met; items `anchored` by ratings hold together as if tied."""
+    items, none = counts.items, np.zeros(0, np.int64)
+    holds = np.zeros((0, 2), np.int64) if anchored is None else np.stack([anchored[:-1], anchored[1:]], axis=1)
+    if _all_reached(counts, holds):
+        return Dominance(items, 1, np.zeros(items, np.int64), none, none, none)
+    won, lost, tied = counts.wins > 0, counts.losses > 0, counts.ties > 0
+    pairs = np.stack([counts.i, counts.j], axis=1)
+    return dominance(items, np.vstack([pairs[won], pairs[lost][:, ::-1]]), np.vstack([pairs[tied], holds]))
 
 
 def _name_the_unidentified(counts: PairCounts, holds: Ints) -> None:

@@ -198,22 +198,22 @@ def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     return 1.0
 
 
-def _probabilities_arrays(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
-    if code == THURSTONE:
-        return _probabilities.machine(code, tie, d)  # type: ignore[no-any-return]  # machine code
-    i, j, draw = _logs.loop(code, d, tie)
-    return np.exp(i), np.exp(draw) if has_tie(code) else np.zeros(len(d)), np.exp(j)
-
-
-@compiled_above(_FEW, _probabilities_arrays)
 def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
-    wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
-    for k in range(len(d)):
-        i, j, draw = _logs(code, d[k], tie)
-        wins[k], losses[k] = math.exp(i), math.exp(j)
-        if code in (_DAVIDSON, _RAO_KUPPER):
-            ties[k] = math.exp(draw)
-    return wins, ties, losses
+    """P(i), P(tie) and P(j), small chances to their last digit."""
+    if code == THURSTONE:
+        from scipy.special import ndtr
+
+        return ndtr(d / math.sqrt(2.0)), np.zeros(len(d)), ndtr(-d / math.sqrt(2.0))
+    with np.errstate(over="ignore"):  # the chance of a pair this far apart is 0
+        if code == _DAVIDSON:
+            near = np.exp(-abs(d) / 2)
+            z = 1.0 + near * (near + tie)
+            larger, smaller = 1.0 / z, near * near / z
+            return np.where(d > 0, larger, smaller), near * tie / z, np.where(d > 0, smaller, larger)
+        if code == _RAO_KUPPER:
+            i, j = 1.0 / (1.0 + tie * np.exp(-d)), 1.0 / (1.0 + tie * np.exp(d))
+            return i, i * j * (tie * tie - 1.0), j
+        return 1.0 / (1.0 + np.exp(-d)), np.zeros(len(d)), 1.0 / (1.0 + np.exp(d))
 
 
 @compiled
@@ -361,6 +361,7 @@ class Factor:
         from scipy.sparse.linalg import splu
 
         self._items, self._floating = information.items, information.floating
+        self._parameters = information.parameters
         shift = information.own.mean() / self._items if self._floating else 0.0
         if self._items <= DENSE_ITEMS:
             matrix = information.dense()
@@ -381,6 +382,17 @@ class Factor:
         else:
             x = self._factor.solve(rhs)
         return centered(x, self._items) if self._floating else x
+
+    def inverse(self) -> Floats:
+        """The solutions for all unit vectors, (parameters, parameters)."""
+        from scipy.linalg.lapack import dpotri
+
+        if self._items > DENSE_ITEMS:
+            return self.solve(np.eye(self._parameters))
+        below = np.tril(dpotri(self._factor, lower=True)[0])
+        full = below + below.T
+        full.flat[:: len(full) + 1] /= 2
+        return centered(full, self._items) if self._floating else full
 
 
 def factorable(items: int, pairs: int) -> bool:
