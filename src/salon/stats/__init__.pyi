@@ -59,14 +59,16 @@ from .checklist_ceilings import (
     TickCeilings as TickCeilings,
     tick_ceilings as tick_ceilings,
 )
-from .comparisons import (
+from .comparison_graph import (
     Dominance as Dominance,
-    PairCounts as PairCounts,
     connectivity as connectivity,
-    count_pairs as count_pairs,
     counts_connectivity as counts_connectivity,
     counts_dominance as counts_dominance,
     dominance as dominance,
+)
+from .comparisons import (
+    PairCounts as PairCounts,
+    count_pairs as count_pairs,
     pair_rows as pair_rows,
 )
 from .crowd import (

@@ -40,8 +40,8 @@ MODELS = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
 TIE_MODELS = ("davidson", "rao-kupper")
 _BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, THURSTONE, LOGISTIC = range(5)
 """LOGISTIC is Bradley-Terry on its sufficient counts, the answers of a pair and the points of an item (`pair_fit`)."""
-_NEAR = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
-_LARGE, _TINY = 1e150, 1e-150
+NEAR_ITEMS = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
+_LARGE, _TINY = 1e100, 1e-100  # seven sums of such odds may be multiplied before a look
 
 
 def model_code(model: str, tie: float | None) -> tuple[int, float]:
@@ -222,17 +222,19 @@ def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floa
     odds = np.exp(q)
     total, product = 0.0, 1.0
     for k in range(len(i)):
-        x, y, n = i[k], j[k], wins[k] + losses[k] + ties[k]
+        x, y, half, n = i[k], j[k], ties[k] / 2, wins[k] + losses[k] + ties[k]
         z = odds[x] + odds[y]
-        total += (wins[k] + ties[k] / 2) * q[x] + (losses[k] + ties[k] / 2) * q[y]
-        if n <= 8 and n == int(n):
-            for _ in range(int(n)):
-                product *= z
+        total += (wins[k] + half) * q[x] + (losses[k] + half) * q[y]
+        whole = int(n)
+        if n < 8 and n == whole:
+            square = z * z
+            power = (z if whole & 1 else 1.0) * (square if whole & 2 else 1.0) * (square * square if whole & 4 else 1.0)
+            product *= power
+            if not _TINY < product < _LARGE:
+                total -= math.log(product)
+                product = 1.0
         else:
             total -= n * math.log(z)
-        if not _TINY < product < _LARGE:
-            total -= math.log(product)
-            product = 1.0
     return total - math.log(product)
 
 
@@ -250,7 +252,7 @@ def _log_likelihood(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     total = 0.0
-    if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
+    if code == _BRADLEY_TERRY and q.max() - q.min() < NEAR_ITEMS:
         return float(_logistic_likelihood(q, i, j, wins, losses, ties))
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
