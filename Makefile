@@ -19,7 +19,7 @@ $(VENV)/bin/python:
 
 # uv takes seconds where pip takes minutes. pip brings torch, since it alone knows of builds that the machine was given,
 # and all the rest where uv reaches no index, as with one that is named in pip's settings.
-$(VENV)/.demo: EXTRAS := generate,serve,train
+$(VENV)/.demo: EXTRAS := demo
 $(VENV)/.dev: EXTRAS := dev
 $(VENV)/.dev: HOLDS := $(VENV)/.demo
 $(VENV)/.bench: EXTRAS := dev,bench
@@ -32,7 +32,7 @@ $(VENV)/.demo $(VENV)/.dev $(VENV)/.bench: pyproject.toml constraints.txt | $(VE
 
 demo: $(VENV)/.demo ## posters drawn, judged, checked, fused, learned from and ranked on a board; leaves pages in demo/
 	@tools/system-packages libegl1 libgl1
-	@$(BIN)/python -m salon.cli.demo demo
+	@$(BIN)/salon demo
 
 test: $(VENV)/.dev ## every test and check, as CI runs them
 	@tools/system-packages chromium-headless-shell libegl1 libgl1 tesseract-ocr

@@ -1,4 +1,4 @@
-"""The demo: all eight stages from one command, offline. Run it with `python -m salon.cli.demo FOLDER`.
+"""The demo: all eight stages from one command, offline. `salon demo` runs it.
 
 Four built-in generators draw the same briefs. Simulated designers answer in a studio and rank the posters. Simulated
 judges answer about the same pairs. Simulated experts compare and rate the same paintings. A model learns what the
@@ -7,7 +7,6 @@ designers prefer, and a leaderboard is measured with it. Last, the model and OCR
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from multiprocessing import get_context
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 PRINTED_CRITERION = "ppaint/overall"
 """The criterion whose best items are printed."""
-HOUSES = ("atelier", "carnival", "ledger", "mirage")
+GENERATORS = ("atelier", "carnival", "ledger", "mirage")
 EVERY = 10
 """Every tenth of the built-in briefs is drawn: 24 over all categories."""
 JUDGES = {
@@ -50,9 +49,9 @@ JUDGES = {
 }
 """Simulated judges: how often they are right when they look, and how often they name the first picture instead."""
 FILES = {
-    "gallery.html": "the posters: 24 briefs by four houses",
+    "gallery.html": "the posters: 24 briefs by four built-in generators",
     "check.html": "is there signal in the designers' answers?",
-    "houses.html": "a score with its interval for every house",
+    "generators.html": "a score with its interval for every generator",
     "judges.html": "what two judges of known worth turn out to be worth",
     "paintings-check.html": "comparing against rating, by the same experts",
     "fuse.html": "a score with its interval for every painting; as a table: scores.csv",
@@ -63,8 +62,8 @@ FILES = {
 
 def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
     """The prompts drawn by four built-in generators, with their gallery: `folder`/posters and `folder`/gallery.html."""
-    houses = [house_generator(name) for name in HOUSES]
-    report = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
+    generators = [house_generator(name) for name in GENERATORS]
+    report = generate_items(prompts, generators, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
     return report
 
@@ -74,8 +73,8 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
     study = designers_study(folder / "posters")
     save_study(study, folder / "posters", overwrite=True)
     fused = fuse_study(study, FuseSettings(by="generator"))
-    (folder / "houses.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
-    fuse_page(fused).write(folder / "houses.html")
+    (folder / "generators.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "generators.html")
     return _check_and_write(study, folder / "check.html"), fused
 
 
@@ -114,7 +113,7 @@ def run(folder: Path) -> None:
     """The whole demo, told on the terminal; its pages and files in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     prompts = read_prompts("briefs")[::EVERY]
-    words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
+    words = f"Simulated raters: no person gave these answers. Four built-in generators draw {len(prompts)} briefs ... "
     click.echo(words, nl=False)
     report = draw_posters(folder, prompts)
     click.echo(f"{report.made + report.reused} posters")
@@ -173,7 +172,7 @@ def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
         rows = [row for row in fused.scores if row.criterion == criterion.criterion]
         if rows:  # flags do not rank generators
             best = min(rows, key=lambda row: row.rank)
-            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
+            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best generator: {best.generator}")
 
 
 def _share(figure: Estimate | None) -> str:
@@ -258,7 +257,3 @@ def _validation_words(board: DemoBoard) -> str:
     if figures is None:
         return "not known"
     return _share(figures.accuracy) + (f", a designer {_share(figures.ceiling)}" if figures.ceiling else "")
-
-
-if __name__ == "__main__":  # a process that it starts must not start it again
-    run(Path(sys.argv[1] if len(sys.argv) > 1 else "demo"))

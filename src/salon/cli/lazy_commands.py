@@ -1,9 +1,10 @@
-"""Command groups whose commands are imported when they are called: `bench`, `distill` and `select`."""
+"""Commands that import what they run only when they are called: `bench`, `distill`, `select` and `demo`."""
 
 from __future__ import annotations
 
 import importlib
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
 import click
@@ -113,3 +114,24 @@ def select() -> None:
       salon select best briefs:posters -g atelier -n 8 -s palette -o picked --limit 4    the best of eight drawings
       salon select explain poster.png --model taste-heads --html why.html           why a picture has its score
     """
+
+
+# -- demo -----------------------------------------------------------------------------------------------------------
+
+
+@click.command()
+@click.argument("folder", type=click.Path(file_okay=False, path_type=Path), default=Path("demo"))
+def demo(folder: Path) -> None:
+    """Run the whole pipeline on a small example, offline, and leave its pages in FOLDER (default: demo).
+
+    Four built-in generators draw 24 briefs; simulated designers and judges compare the posters; the answers are
+    checked, fused and learned from; a leaderboard is measured; the best of six drawings is picked. Takes about two
+    minutes. The last lines name the pages to open.
+
+    \b
+      salon demo
+      salon demo somewhere/else
+    """
+    from salon.cli.demo import run
+
+    run(folder)

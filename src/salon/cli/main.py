@@ -19,6 +19,9 @@ from salon.cli.lazy_commands import load_command
 from salon.errors import BadFile, SalonError
 
 COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
+    "Start": {
+        "demo": ("salon.cli.lazy_commands:demo", "Run the whole pipeline on a small example, offline."),
+    },
     "Study": {
         "init": ("salon.cli.study:init", "Start an empty study folder."),
         "import": ("salon.cli.study:import_", "Read a file of judgments into a study."),

@@ -81,6 +81,11 @@ from .pseudo_scores import (
     read_pseudo_scores as read_pseudo_scores,
     write_pseudo_scores as write_pseudo_scores,
 )
+from .raters import (
+    RaterNames as RaterNames,
+    choose_raters as choose_raters,
+    person_contestants as person_contestants,
+)
 from .results import (
     KINDS as KINDS,
     CurveSettings as CurveSettings,

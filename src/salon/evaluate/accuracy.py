@@ -7,6 +7,7 @@ a generator that the caller seeds by the judge's name: the order of calls is par
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
 from typing import NamedTuple
@@ -82,6 +83,13 @@ class PairCeilings:
     def __init__(self, pairs: TestPairs, settings: Settings, *, required: bool = False) -> None:
         self.pairs, self.settings, self.required = pairs, settings, required
         self._of = cache(self._make)
+
+    def of(self, answers: PairAnswers) -> PairCeilings:
+        """These; of a person those of the other people on the pairs that the person answered."""
+        if answers.own is None:
+            return self
+        votes = np.where(answers.asked[:, None], answers.pairs.votes, 0)
+        return PairCeilings(replace(answers.pairs, votes=votes), self.settings)
 
     def __call__(self, places: Sequence[int]) -> Ceilings | None:
         """Of the pairs of the criteria at these places; None where panels are too small or all tied."""
@@ -365,7 +373,7 @@ def rank_generators(answers: PairAnswers, resampling: Resampling) -> GeneratorRa
         np.array([pairs.generators.get(item, "") for item in side], object) for side in (pairs.item_a, pairs.item_b)
     ]
     of_two = (generators[0] != "") & (generators[1] != "") & (generators[0] != generators[1])
-    rows = np.flatnonzero(answers.asked & (answers.choice != UNREAD) & of_two)
+    rows = np.flatnonzero(answers.asked & (answers.choice != UNREAD) & of_two & (pairs.votes.sum(axis=1) > 0))
     names = sorted({*generators[0][rows], *generators[1][rows]})
     if len(names) < 2:
         return GeneratorRanking(names, None, np.zeros(len(names), np.int64), len(rows))
@@ -411,7 +419,11 @@ def generator_order(answers: PairAnswers, resampling: Resampling) -> GeneratorOr
 
 
 def macro_difference(judge: PairAnswers, best: PairAnswers, resampling: Resampling) -> Estimate | None:
-    """Macro accuracy less the best judge's on the pairs both met, drawn together; None where they share none."""
+    """Macro accuracy less the best judge's on the pairs both met, drawn together; None where they share none.
+
+    Both are held against the people who are neither of them.
+    """
+    judge, best = judge.without(best), best.without(judge)
     rows, pairs = np.intersect1d(judge.rows, best.rows), judge.pairs
     if not len(rows):
         return None
@@ -436,9 +448,13 @@ def judge_agreement(
 def paired_comparisons(
     ranked: Sequence[tuple[str, PairAnswers]], settings: EvaluateSettings
 ) -> tuple[PairedFigures, ...]:
-    """Every two models on the pairs both speak about, the one named first being the more accurate overall."""
+    """Every two models on the pairs both speak about, the one named first being the more accurate overall.
+
+    Both are held against the people who are neither of them.
+    """
     tests = []
-    for (first, x), (second, y) in combinations(ranked, 2):
+    for (first, first_answers), (second, second_answers) in combinations(ranked, 2):
+        x, y = first_answers.without(second_answers), second_answers.without(first_answers)
         rows = np.intersect1d(x.rows, y.rows)
         if len(rows):
             resampling = drawing(settings, settings.rng(first, second))

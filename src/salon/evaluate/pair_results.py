@@ -1,8 +1,9 @@
 """A judge on pairs: accuracy beside its ceilings, bias, buckets, order, calibration, cost, worst disagreements.
 
 A *judge* is whatever answers in the place of people: a VLM judge, a rater of the study that is a model, a scorer, a
-trained model. Figures that a judge cannot have are None: only judges shown two orders have a position bias, only models
-have chances to be calibrated. Titles and descriptions of fields are the headers and hints of tables.
+trained model, or one person of the panel, held against the others. Figures that a judge cannot have are None: only
+judges shown two orders have a position bias, only models have chances to be calibrated. Titles and descriptions of
+fields are the headers and hints of tables.
 """
 
 from __future__ import annotations
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 Rate = Annotated[Estimate, Format("estimate", 3)]
 MaybeRate = Annotated[Estimate | None, Format("estimate", 3)]
 CHANCE = 0.5
-JudgeKind = Literal["pairs", "points", "scorer", "rater", "heads", "reward", "one-pass", "untrained"]
+JudgeKind = Literal["pairs", "points", "scorer", "rater", "heads", "reward", "one-pass", "untrained", "person"]
 KIND_WORDS: dict[str, str] = {
     "pairs": "asked about pairs",
     "points": "asked for numbers",
@@ -32,9 +33,12 @@ KIND_WORDS: dict[str, str] = {
     "reward": "reward model",
     "one-pass": "one-pass scorer",
     "untrained": "untrained VLM",
+    "person": "person",
 }
 UNGUARDED = ("untrained", "scorer")
 """Kinds of models of which nobody knows what they were trained on."""
+WITHOUT_GUARD = (*UNGUARDED, "person")
+"""Kinds that have no leak guard."""
 NO_CEILING = "ceilings need two votes on a pair, and a majority on some"
 MACRO_CEILING = "a mean over criteria has no ceiling of its own: see the criteria"
 
@@ -344,7 +348,7 @@ class JudgeFigures(Noun):
     name: str = Field(title="Judge", description="How it is called in this report.")
     kind: JudgeKind = Field(
         description="What answered: asked about pairs or points, a scorer, a rater of the study, trained heads, a "
-        "reward model, a one-pass scorer, an untrained VLM."
+        "reward model, a one-pass scorer, an untrained VLM, a person of the panel."
     )
     form: str = Field(default="", description="Form of a head or law of a reward model; else empty.")
     orders: int = Field(

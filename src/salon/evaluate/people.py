@@ -79,6 +79,8 @@ class TestPairs:
     """`ItemOrder.keys` of the pairs, rising under each criterion; empty where nobody looks pairs up by items."""
     numbers: tuple[int, ...] = ()
     """Numbers of the criteria in the study (their places, where these are not known): they seed draws of ceilings."""
+    both_bad_ties: bool = False
+    """Whether 'both bad' is counted as a tie; else it is no vote."""
 
     def __post_init__(self) -> None:
         if not self.numbers:
@@ -192,6 +194,7 @@ def study_pairs(study: Study, order: ItemOrder, criteria: Collection[str] = ()) 
         simulated=study.simulated,
         keys=pairs,
         numbers=numbers,
+        both_bad_ties=True,
     )
 
 

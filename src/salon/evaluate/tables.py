@@ -119,6 +119,14 @@ def is_pooled(report: Evaluation) -> bool:
     return report.signature.method == "evaluate"
 
 
+def answerer_noun(report: Evaluation) -> str:
+    """What the report's judges are called: raters where all are people, models where all are models or scorers."""
+    people = [judge.kind == "person" for judge in report.judges]
+    if people and all(people):
+        return "rater"
+    return "model" if is_pooled(report) and not any(people) else "judge"
+
+
 def headline(report: Evaluation, judge: JudgeFigures) -> AccuracyFigures:
     """The accuracy that judges are ordered by."""
     return judge.pooled if is_pooled(report) else judge.macro
@@ -203,7 +211,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
         (CeilingFigures, QUOTED),
         (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
-        (CalibrationFigures, ("slope",)),
+        (JudgeFigures, ("says_first",)), (CalibrationFigures, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
     ]  # fmt: skip
@@ -212,9 +220,9 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         figures, order = headline(report, judge), judge.generators
         ceilings = figures.ceilings or figures.no_ceiling
         spearman = Cell(order.spearman, order.reason or "") if order and pooled else None
-        rows.append(
-            (judge_cell(judge, names), figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage)
-        )
+        person = judge if judge.kind == "person" else None
+        start = (judge_cell(judge, names), figures, ceilings, judge, person)
+        rows.append((*start, judge.calibration, spearman, figures, judge.usage))
     which = "All pairs of all criteria" if pooled else "Means over criteria (ties counted: over all pairs)"
     return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
 
@@ -225,7 +233,8 @@ def ceiling_table(report: Evaluation, names: Names) -> Table | None:
     for judge in report.judges:
         if judge.pooled.ceilings is not None:
             criteria = tuple(part.criterion for part in judge.criteria)
-            measured.setdefault(criteria, (names[judge.name], judge.pooled.ceilings))
+            key = (*criteria, judge.name) if judge.kind == "person" else criteria
+            measured.setdefault(key, (names[judge.name], judge.pooled.ceilings))
     rows = [("all judges" if len(measured) == 1 else f"pairs of {name}", tops) for name, tops in measured.values()]
     parts: list[Part] = [Column("of", "On the pairs of"), (CeilingFigures, (*CEILINGS, "tied_share"))]
     caption = (

@@ -45,6 +45,12 @@ from .alpha import (
     group_concordances as group_concordances,
     krippendorff_alpha as krippendorff_alpha,
 )
+from .arena_design import (
+    draw_pair as draw_pair,
+    pair_chances as pair_chances,
+    set_chance as set_chance,
+    variance_gains as variance_gains,
+)
 from .budget import (
     BudgetRow as BudgetRow,
     Thinning as Thinning,
@@ -141,6 +147,13 @@ from .nulls import (
     feasible as feasible,
     monte_carlo_null as monte_carlo_null,
     sampled_null as sampled_null,
+)
+from .own_slopes import (
+    SlopeTests as SlopeTests,
+    flag_cells as flag_cells,
+    flag_groups as flag_groups,
+    slope_tests as slope_tests,
+    step_up as step_up,
 )
 from .pair_ceilings import (
     Ceilings as Ceilings,

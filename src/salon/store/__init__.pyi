@@ -17,12 +17,25 @@ from .atomic_files import (
 )
 from .data_card import escape_md as escape_md
 from .database.answers import STOPPED as STOPPED
+from .database.arena import (
+    OVERLAP_MS as OVERLAP_MS,
+    VOTE_COLUMNS as VOTE_COLUMNS,
+    ArenaVoter as ArenaVoter,
+    Ballot as Ballot,
+    Limit as Limit,
+    NewBallot as NewBallot,
+    StoredBoard as StoredBoard,
+    TooFrequent as TooFrequent,
+)
 from .database.connection import (
     AlreadyAnswered as AlreadyAnswered,
     BadLink as BadLink,
+    DatabaseError as DatabaseError,
     KeyReused as KeyReused,
     NoStudy as NoStudy,
+    NotActive as NotActive,
     NothingToUndo as NothingToUndo,
+    NotYours as NotYours,
     Unavailable as Unavailable,
     now_ms as now_ms,
 )

@@ -20,6 +20,7 @@ from salon.errors import BadFile, SalonError
 from salon.store.atomic_files import sweep_parts, whole_file
 from salon.store.database.access import AuditMethods, LinkMethods
 from salon.store.database.answers import ImportMethods, TaskMethods
+from salon.store.database.arena import ArenaMethods
 from salon.store.database.connection import DatabaseConnection, StudyThere, Unavailable, damaged_error
 from salon.store.database.raters import RaterMethods
 from salon.store.database.tables import check_schema, metadata, migrate, study
@@ -119,7 +120,7 @@ def _check_empty(connection: Connection, where: str) -> None:
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-class Database(TaskMethods, ImportMethods, LinkMethods, RaterMethods, AuditMethods, BackupMethods):
+class Database(TaskMethods, ImportMethods, LinkMethods, RaterMethods, AuditMethods, ArenaMethods, BackupMethods):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
 
     def check_writable(self) -> None:

@@ -31,7 +31,7 @@ from salon.store.database.connection import DatabaseConnection, WrongSchema
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SCHEMA = "0001"
+SCHEMA = "0002"
 """The newest migration: what this Salon reads and writes."""
 VERSION_TABLE = "salon_version"
 
