@@ -193,11 +193,11 @@ def _within_two(starts: Ints, j: Ints, items: int) -> bool:
     for x in range(items):
         near[x, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
         for k in range(starts[x], starts[x + 1]):
-            y = np.int64(j[k])
-            near[x, y >> 6] |= np.uint64(1) << np.uint64(y & 63)
-            near[y, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
+            neighbor = np.int64(j[k])
+            near[x, neighbor >> 6] |= np.uint64(1) << np.uint64(neighbor & 63)
+            near[neighbor, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
     for x in range(items):
-        for y in range(x + 1, items):
+            y = np.int64(j[k])
             shared = False
             for word in range(words):
                 if near[x, word] & near[y, word]:
