@@ -197,7 +197,7 @@ def _within_two(starts: Ints, j: Ints, items: int) -> bool:
             near[x, neighbor >> 6] |= np.uint64(1) << np.uint64(neighbor & 63)
             near[neighbor, x >> 6] |= np.uint64(1) << np.uint64(x & 63)
     for x in range(items):
-            y = np.int64(j[k])
+        for y in range(x + 1, items):
             shared = False
             for word in range(words):
                 if near[x, word] & near[y, word]:
