@@ -145,12 +145,19 @@ def _bad_link(request: Request, error: BadPanelLink, settings: PanelSettings) ->
     if settings.kind == "mturk":
         request.state.own_headers |= headers_for_sites(settings.submit_to)
     words = PageWords(studio.settings.language)
-    page = {"title": words(f"panel.{error.fault}_title"), "words": words(f"panel.{error.fault}_words")}
+    title, sentence = words(f"panel.{error.fault}_title"), words(f"panel.{error.fault}_words")
     if error.fault == "preview":
-        return render_page("message.html", language=studio.settings.language, **page)
-    said = f"{error.needed[:1].upper()}{error.needed[1:]}; found {error.found}."
-    page |= {"said": said, "code": 400, "request_id": request.state.request_id}
-    return render_page("message.html", language=studio.settings.language, status=400, **page)
+        return render_page("message.html", language=studio.settings.language, title=title, words=sentence)
+    return render_page(
+        "message.html",
+        language=studio.settings.language,
+        status=400,
+        title=title,
+        words=sentence,
+        said=f"{error.needed[:1].upper()}{error.needed[1:]}; found {error.found}.",
+        code=400,
+        request_id=request.state.request_id,
+    )
 
 
 def _words(studio: Studio) -> dict[str, Any]:
