@@ -203,7 +203,7 @@ LEAVE_ONE_OUT = (
 FIRST_ANSWER = "of a person the first answer to a question counts; repeated ones are in the self-agreement alone: {}"
 NEITHER = (
     "where a person is compared with another judge, both are held against the people who are neither of the two, on "
-    "the pairs that both answered"
+    "the pairs that both answered; `salon evaluate` tests two people only where one of them comes first"
 )
 ONE_SIDED = 0.1
 """Distance from a half, of the share of answers for the item shown first, that is worth a look."""
@@ -221,26 +221,31 @@ def person_policies(judges: Sequence[JudgeFigures]) -> list[str]:
 
 
 def person_warnings(judges: Sequence[JudgeFigures]) -> list[str]:
-    """People who name one side too often to be looking, and those who agree more than independent people can."""
-    warnings = []
-    for judge in judges:
-        share = judge.says_first
-        if judge.kind != "person":
-            continue
-        accuracy = judge.pooled.accuracy
-        if accuracy.low is None or accuracy.low <= CHANCE:
-            warnings.append(f"{judge.name} is not shown to agree with the others more often than a coin would")
-        if share is not None and share.low is not None and share.high is not None:
-            far = share.low > CHANCE or share.high < CHANCE
-            if far and abs(share.value - CHANCE) > ONE_SIDED:
-                warnings.append(f"{judge.name} names the item shown first in {share.value:.0%} of the answers")
-        above = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
-        if above:
-            warnings.append(
-                f"{judge.name} is above what an oracle could reach: are these answers copied, or of one person under "
-                f"two names? {first_names(above)}"
-            )
-    return warnings
+    """People at chance, who look at sides, or who agree more than independent people can."""
+    people = [judge for judge in judges if judge.kind == "person"]
+    about: dict[str, list[str]] = {
+        "not shown to agree with the others more often than a coin would": [
+            judge.name for judge in people if (low := judge.pooled.accuracy.low) is None or low <= CHANCE
+        ],
+        "the item shown first is named too often or too rarely": [
+            f"{judge.name} ({judge.says_first.value:.0%})"
+            for judge in people
+            if judge.says_first is not None and _is_one_sided(judge.says_first)
+        ],
+        "above what an oracle could reach; are answers copied, or of one person under two names": [
+            f"{judge.name} on {part.name}"
+            for judge in people
+            for part in judge.criteria
+            if any("leak" in words for words in part.warnings)
+        ],
+    }
+    return [f"{words}: {first_names(names)}" for words, names in about.items() if names]
+
+
+def _is_one_sided(share: Estimate) -> bool:
+    if share.low is None or share.high is None or share.low <= CHANCE <= share.high:
+        return False
+    return abs(share.value - CHANCE) > ONE_SIDED
 
 
 def require_others(pairs: TestPairs, contestants: Sequence[PairContestant]) -> None:
