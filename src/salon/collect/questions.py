@@ -125,7 +125,7 @@ class RaterScreen(Noun):
         return record
 
 
-class Given(Noun):
+class RawAnswer(Noun):
     """A raw answer: by criterion, in terms of places on the screen. Or a reason why there is none.
 
     compare: "left", "right", "tie" or "both_bad". rank: lists of places, best first, a list for each rank.
@@ -183,7 +183,7 @@ class ScreenTimes:
 
 def to_judgments(
     screen: RaterScreen,
-    raw_answer: Given,
+    raw_answer: RawAnswer,
     *,
     rater: str,
     moments: ScreenTimes,
@@ -213,7 +213,7 @@ def to_judgments(
     return judgments
 
 
-def is_right(screen: RaterScreen, raw_answer: Given) -> bool | None:
+def is_right(screen: RaterScreen, raw_answer: RawAnswer) -> bool | None:
     """Whether a known answer was hit on every criterion; None for questions without one. Skipped is not right."""
     q = screen.question
     if q.expected_item is None and q.expected_value is None:
@@ -233,7 +233,7 @@ def _hits(screen: RaterScreen, answer: Any) -> bool:
     return bool(answer == place if q.kind == "choose" else answer and answer[0] == [place])
 
 
-def _check_criteria(question: RaterQuestion, raw_answer: Given) -> None:
+def _check_criteria(question: RaterQuestion, raw_answer: RawAnswer) -> None:
     if raw_answer.skipped:
         if raw_answer.answers:
             raise _bad_answer("an answer or a reason to skip is needed, not both", list(raw_answer.answers))
@@ -243,7 +243,7 @@ def _check_criteria(question: RaterQuestion, raw_answer: Given) -> None:
         raise _bad_answer(f"one answer for each of {', '.join(question.criteria)} is needed", list(raw_answer.answers))
 
 
-def _rationale(raw_answer: Given, phase: Phase | None) -> str | None:
+def _rationale(raw_answer: RawAnswer, phase: Phase | None) -> str | None:
     rule = "none" if phase is None else phase.rationale
     text = (raw_answer.rationale or "").strip() or None
     if rule == "required" and text is None and not raw_answer.skipped:

@@ -67,6 +67,7 @@ from .checklist_ceilings import (
 )
 from .comparisons import (
     Dominance as Dominance,
+    GraphShape as GraphShape,
     PairCounts as PairCounts,
     connectivity as connectivity,
     count_pairs as count_pairs,
@@ -104,6 +105,9 @@ from .intervals import (
 )
 from .jit import compiled as compiled
 from .judge_quality import (
+    CalibrationBin as CalibrationBin,
+    PairCalibration as PairCalibration,
+    WordingSpread as WordingSpread,
     band as band,
     pair_calibration as pair_calibration,
     self_agreement as self_agreement,
@@ -253,6 +257,8 @@ from .residuals import (
 from .result import (
     Estimate as Estimate,
     Test as Test,
+    described as described,
+    result as result,
 )
 from .score_agreement import (
     agreement_draws as agreement_draws,
@@ -288,6 +294,7 @@ from .signal_tests import (
     t_test as t_test,
 )
 from .simulate import (
+    ComparisonColumns as ComparisonColumns,
     RankingLaw as RankingLaw,
     expected_tau as expected_tau,
     fit_tau as fit_tau,

@@ -36,9 +36,9 @@ from salon.collect.assignment import (
 )
 from salon.collect.plan import Workload, check_views, make_plan, workloads
 from salon.collect.questions import (
-    Given,
     RaterQuestion,
     RaterScreen,
+    RawAnswer,
     RemainingWait,
     ScreenTimes,
     break_due,
@@ -262,7 +262,14 @@ class Studio(RankingSide, OwnerSide):
                 rater_tasks.tasks[place] = self.database.mark_ready(task, rater, at=now)
 
     def submit(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
@@ -274,7 +281,14 @@ class Studio(RankingSide, OwnerSide):
             return self._submit(rater_tasks, self._task_cache.find(rater_tasks, task), raw_answer, key, now, client)
 
     def answer(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
@@ -286,7 +300,7 @@ class Studio(RankingSide, OwnerSide):
             return saved, self._shown(self._request(rater_tasks, question, now), question, rater_tasks)
 
     def _submit(
-        self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
+        self, rater_tasks: RaterTasks, place: int, raw_answer: RawAnswer, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
         task, screen = rater_tasks.tasks[place], rater_tasks.shown(place)
