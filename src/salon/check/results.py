@@ -185,16 +185,21 @@ class CeilingFigures(Noun):
     panel: Annotated[Estimate | None, Format("estimate", 3)] = Field(
         default=None,
         title="Panel",
-        description="A rater against a majority that holds the rater: too high, as the rater is in it.",
+        description="A rater against a majority that holds the rater (TASTE's 'LOO'): too high, as the rater is in it.",
     )
     cap: Annotated[Estimate | None, Format("estimate", 3)] = Field(
-        default=None, title="Cap", description="1 for majorities of more than one vote, else 1/2. Not a bound."
+        default=None,
+        title="Cap",
+        description="TASTE's cap: 1 for majorities of more than one vote, else 1/2. Not a bound.",
     )
     pairs: int | None = Field(default=None, description="Pairs with two votes or more; null for checklists.")
     tied_share: Annotated[float | None, Format("percent", 1)] = Field(
         default=None, title="Tied", description="Share of these without a majority: in no accuracy."
     )
-    left_out: int = Field(default=0, description="Pairs (ticks) with fewer than two votes: in no ceiling.")
+    left_out: int = Field(
+        default=0,
+        description="Pairs (ticks) with fewer than two votes: in no ceiling. A tie names no item and is no vote.",
+    )
 
     @classmethod
     def of(cls, top: Ceilings | TickCeilings | None) -> CeilingFigures | None:

@@ -469,8 +469,8 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
 
 
 def _with_gap(of: TickRates) -> TickRates:
-    made: TickRates = replace(of, identity_gap=tick_identity_gap(of))
-    return made
+    rates: TickRates = replace(of, identity_gap=tick_identity_gap(of))
+    return rates
 
 
 def tick_difference(
