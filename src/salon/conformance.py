@@ -177,7 +177,7 @@ def check_generator(generator: Any) -> list[ConformanceCheck]:
     checks += [
         _check("every ask is answered once", once, repr([index for index, _ in pairs])),
         _check(
-            "answers are Made or Failed",
+            "answers are GeneratedPicture or FailedPicture",
             all(isinstance(answer, GeneratedPicture | FailedPicture) for answer in answers.values()),
         ),
         _check("at least one picture is made", bool(pictures), reasons),

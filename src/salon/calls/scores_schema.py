@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from salon.engine import ReplicaStatus
 from salon.study import Noun
 
 MISSING = "a picture without a number under a criterion has null there, with the reason; it is never given one"
@@ -155,6 +156,7 @@ class ModelInfo(Noun):
     loaded_at: str
     waiting: int = Field(description="Pictures in its queue.")
     criteria: tuple[CriterionInfo, ...]
+    replicas: tuple[ReplicaStatus, ...] = Field((), description="The processes that hold it; none with one process.")
 
 
 class ModelsAnswer(Noun):
