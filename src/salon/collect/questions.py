@@ -1,9 +1,10 @@
 """Questions, screens, answers and the judgments they become; least times; rankings by pairs; the interface's sentences.
 
 A `RaterQuestion` knows items by id. A `RaterScreen` fixes where each item stands and under which code-name;
-`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A `RawAnswer`
-speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become a checklist
-of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the lines, all true.
+`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A
+`RawAnswer` speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become
+a checklist of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the
+lines, all true.
 
 Least times. Only the server's clock decides: when it sent the screen, when it heard "I'm ready", when the answer came.
 If that clock was set back to before the screen was sent, the time on the screen is unknown and the answer is accepted:
