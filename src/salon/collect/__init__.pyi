@@ -18,11 +18,11 @@ from .panels import (
 from .plan import workloads as workloads
 from .quality import QualityFinding as QualityFinding
 from .questions import (
-    Given as Given,
     MergedOrder as MergedOrder,
     NextPair as NextPair,
     PairAnswer as PairAnswer,
     RaterQuestion as RaterQuestion,
+    RawAnswer as RawAnswer,
     Sentences as Sentences,
     criterion_question as criterion_question,
     languages as languages,

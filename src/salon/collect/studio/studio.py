@@ -32,8 +32,8 @@ from salon.collect.assignment import (
 )
 from salon.collect.plan import Workload, check_views, make_plan, workloads
 from salon.collect.questions import (
-    Given,
     RaterQuestion,
+    RawAnswer,
     RemainingWait,
     ScreenTimes,
     break_due,
@@ -188,7 +188,14 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
                 rater_tasks.turn_number = turn + 1
 
     def submit(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
@@ -205,7 +212,14 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         return self._again(attempt)
 
     def answer(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
@@ -219,7 +233,7 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         return saved, self.next(rater, now=now)  # answered meanwhile, on another device
 
     def _submit(
-        self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
+        self, rater_tasks: RaterTasks, place: int, raw_answer: RawAnswer, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
         task, screen = rater_tasks.tasks[place], rater_tasks.shown(place)

@@ -150,7 +150,7 @@ class Database(
             connection.execute(update(study).values(created_at=study.c.created_at))
 
     def check_whole(self) -> None:
-        """Damaged when a page of a SQLite file is not what it should be; a server looks after its own."""
+        """DamagedDatabase when a page of a SQLite file is not what it should be; a server looks after its own."""
         if not self.sqlite:
             return
         with self.reading() as connection:

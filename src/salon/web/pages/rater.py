@@ -22,12 +22,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect import (
     EntryStep,
-    Given,
     MergedOrder,
     NextPair,
     NoMoreQuestions,
     PairAnswer,
     RaterQuestion,
+    RawAnswer,
     Rest,
     ShownTask,
     Studio,
@@ -284,15 +284,15 @@ _MOST_PAIRS = 1000
 _POINTS = {"yes": True, "no": False, "unclear": None}
 
 
-def read_answer(fields: FormData, question: RaterQuestion) -> Given:
+def read_answer(fields: FormData, question: RaterQuestion) -> RawAnswer:
     """The answer on a form."""
     skipped = _text(fields, "skip") or None
     rationale = _text(fields, "rationale") or None
     if skipped:
-        return Given.parse({"skipped": skipped})
+        return RawAnswer.parse({"skipped": skipped})
     read = _READERS[question.kind]
     answers = {criterion: read(fields, k, question) for k, criterion in enumerate(question.criteria)}
-    return Given.parse({"answers": answers, "rationale": rationale})
+    return RawAnswer.parse({"answers": answers, "rationale": rationale})
 
 
 def read_pair(fields: FormData) -> tuple[tuple[PairAnswer, ...], PairAnswer]:
