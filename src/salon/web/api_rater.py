@@ -291,4 +291,7 @@ def client_class(headers: Headers) -> str:
 
 def _shape(step: StudioStep, rater: str, request: Request) -> StepShape:
     state = request.app.state
+    end = state.studio.end_of_visit(rater, step.reason) if isinstance(step, NoMoreQuestions) else None
+    if end is not None:
+        return FinishedShape(reason=end.outcome.replace("_", " "), completion_code=end.code)
     return step_shape(step, rater=rater, images=state.images, code=state.studio.settings.completion_code)
