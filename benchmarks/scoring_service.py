@@ -11,8 +11,9 @@ takes `client_cpu_ms` of the two cores for a picture). Peer: no service, picture
 while one is scored. Both are running processes of their own and work in turns. `ratio` is pictures per second, ours
 over the peer's, median of rounds; the aim is 0.9. `cpu_ratio` is the peer's processor time for a picture over ours: on
 a busy machine the steadier figure, which leaves the clients out. The peer does nothing but decode and score, so it is
-the limit, 1. `2 replicas` are two processes on the two cores. `a killed replica` has one of them ended by kill -9 while
-64 clients ask; every request is answered, and the ratio is to rounds without a death. `one by one` is a single client, who waits for each answer, against batches of one offline.
+the limit, 1. `2 replicas` are two processes on the two cores. `a killed replica`: one of them is ended by kill -9 while
+64 clients ask; every request is answered, and the ratio is to rounds without a death. `one by one` is a single client,
+who waits for each answer, against batches of one offline.
 """
 
 from __future__ import annotations
@@ -86,7 +87,8 @@ class Service:
     def __init__(self, model: Path, room: Path, *, batch: int = BATCH, replicas: int = 0) -> None:
         flags = [f"--{name}={value}" for name, value in _OPEN.items()]
         command = ["serve-scores", "--model", str(model), "--no-token", "--port", "0", "--json", "--cache", "0",
-                   "--deadline", "600", "--batch", str(batch), "--replicas", str(replicas), "--folder", str(room / "tokens"), *flags]  # fmt: skip
+                   "--deadline", "600", "--batch", str(batch), "--replicas", str(replicas),
+                   "--folder", str(room / "tokens"), *flags]  # fmt: skip
         code = "import sys; from salon.cli.main import run; run(sys.argv[1:])"
         self.process = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
