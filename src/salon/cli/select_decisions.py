@@ -13,6 +13,7 @@ import click
 from salon.cli.console import (
     Cell,
     count,
+    figures_option,
     json_option,
     print_json,
     print_table,
@@ -20,6 +21,7 @@ from salon.cli.console import (
     seed_option,
     spinner,
     staged_progress_bar,
+    write_page,
 )
 from salon.cli.options import options_from, output_option, settings_from
 from salon.errors import BadFile, InputError
@@ -57,6 +59,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
               help="File of the gate, .json; with --use of what was held, .csv, .parquet or .jsonl.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@figures_option
 @json_option
 def gate(
     place: Path,
@@ -68,6 +71,7 @@ def gate(
     device: str | None,
     output: Path | None,
     overwrite: bool,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
@@ -85,13 +89,18 @@ def gate(
     """
     from salon.judge import ScoreSettings
     from salon.report.numbers import fixed
-    from salon.select import SIMULATED_GATE, Gate, gate_for_study, page_beside, write_sealed
+    from salon.select import SIMULATED_GATE, Gate, gate_for_study, gate_page, page_beside, write_sealed
 
+    if figures is not None and use is None:
+        raise InputError(
+            "charts are made of items that pass a gate", found="--figures without --use", remedy="add --use GATE"
+        )
     scoring = ScoreSettings(device=device)
     result: Gate | GateRun
     with staged_progress_bar("scoring", quiet=as_json) as watch:
         if use is not None:
-            result = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            result = run = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            write_page(lambda: gate_page(run, place), None, figures)
         else:
             _require_absent(output, overwrite)
             settings = settings_from(GateSettings, flags)

@@ -27,6 +27,7 @@ from salon.report import (
     Badge,
     Block,
     Card,
+    Chart,
     Details,
     FilmFrame,
     Filmstrip,
@@ -36,6 +37,7 @@ from salon.report import (
     Table,
     Tone,
     brief,
+    charts,
     columns_of,
     count_noun,
     element,
@@ -286,7 +288,7 @@ def best_page(report: BestReport, pictures: Path) -> Page:
             _picks(here, pictures),
             _rule(here),
             *missing_sections,
-            Section("In numbers", [_Cards(_cards(here))]),
+            Section("In numbers", [_Cards(_cards(here)), *_leads(here)]),
         ],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
         signature=one_way(str(report.signature)),
@@ -425,6 +427,19 @@ def pick_reason(prompt_pick: PromptPick) -> Markup:
 
 def _name(id: str) -> Markup:
     return element("strong", brief(criterion_name(id), 40))
+
+
+def _leads(report: BestReport) -> list[Block]:
+    """How far each pick is ahead of its runner-up."""
+    rows = [
+        (brief(pick.text or pick.prompt or pick.items[0].item, 40), row["margin"], None, None, "")
+        for pick, row in zip(report.picks[:PROMPTS_SHOWN], report.rows())
+        if row["margin"] is not None
+    ]
+    if not rows:
+        return []
+    drawing = charts.dot_intervals(rows, 0.0, title="Lead of the picks", x_label="lead in the total", null_label="even")
+    return [Chart(drawing, "How far each pick is ahead of its runner-up, largest lead first.")]
 
 
 @dataclass(frozen=True)
