@@ -121,7 +121,7 @@ def raters(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What scorers and judges are worth against the people of each STUDY: agreement, accuracy, order of generators.
+    """How reliable scorers and judges are against the people of each STUDY: agreement, accuracy, order of generators.
 
     Raters are judges in STUDY/judges, tables in STUDY/scores, and raters of the study that are models; one that has
     the same name in several studies has one row.

@@ -78,8 +78,8 @@ def best(
     """Choose the best picture of every prompt: of a STUDY, of a folder of IMAGES, or of N drawn for PROMPTS.
 
     The best has the highest weighted mean of its criteria, less k standard deviations where scorers state one. Items
-    that cannot be told from it are declared tied; below --least nothing is chosen. A picture without a score is never
-    chosen, one that was not made is not chosen from; both are counted. The record has a page with all of them.
+    that do not differ significantly from it are tied. Below --least nothing is chosen. Pictures without a score are
+    never chosen, and are counted. The record has a page with all pictures.
 
     Exit code 0 when something was chosen for every prompt, 1 when not.
 

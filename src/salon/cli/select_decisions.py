@@ -75,12 +75,12 @@ def gate(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Hold back items that are likely to be flagged, at a threshold whose recall is promised.
+    """Hold back items that are likely to be flagged, with a guaranteed recall.
 
-    The threshold is chosen on the flags of STUDY that the scorer has not learned from, so that with the given
-    confidence at least the wanted share of flagged items is found, exactly and for any number of items. What that
-    costs in precision is printed beside it. With too few flagged items there is no gate, and the error says how many
-    are needed. --use applies a gate to new items, and leaves a page of what was held back in gate/index.html.
+    The threshold is chosen on flags of STUDY that the scorer was not trained on: with the given confidence, at least
+    the wanted share of flagged items is found. The bound is exact. The precision that it costs is printed beside it.
+    With too few flagged items there is no gate, and the error says how many are needed. --use applies a gate to new
+    items, and leaves a page of what was held back in gate/index.html.
 
     \b
       salon select gate study --model taste-heads --recall 0.9 -o gate.json
@@ -239,9 +239,9 @@ def route(
     """Which generator for which job: criteria weighed against each other, category by category.
 
     Made from the judgments of a STUDY, from a snapshot of an ARENA (salon bench arena --json), or from FUSED scores
-    (salon fuse --by generator --json). A job's answer is the generator with the highest score; those that cannot be
-    told from it are named. A prompt of a category without an answer is decided by all categories together. salon
-    select best --route takes the file.
+    (salon fuse --by generator --json). The generator with the highest score is chosen; those that do not differ
+    significantly from it are named. A prompt of a category without an answer is decided by all categories together.
+    salon select best --route takes the file.
 
     \b
       salon select route study -o routes.json

@@ -74,7 +74,8 @@ def cohp(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Chain of human preference: scores choose who draws PROMPTS, then draw on from the best picture, round by round.
+    """Chain of human preference: choose the generator of PROMPTS by score, then draw from the best picture, round by
+    round.
 
     Stage 1: every generator draws every prompt, and the one with the highest mean score goes on. Stage 2: its best
     picture, with noise, is what the next round starts from. The answer is the best of everything seen. Generators must
