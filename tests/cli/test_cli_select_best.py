@@ -46,7 +46,7 @@ def test_the_best_of_a_folder_with_its_tie_and_its_page(capsys, tmp_path: Path, 
     code, said, _ = salon(capsys, *common, "-o", tmp_path / "out", "--table", tmp_path / "picks.parquet")
     assert code == 0
     assert "b.png" in said
-    assert "not told from another: 1" in said  # a is higher, b surer
+    assert "with a tie declared: 1" in said  # a is higher, b surer
     assert "wrote" in said
     assert pq.read_table(tmp_path / "picks.parquet").to_pylist()[0]["chosen"] == "b.png"
     page = (tmp_path / "out" / "index.html").read_text()

@@ -258,7 +258,7 @@ def print_arena(snapshot: ArenaSnapshot) -> None:
         )
         for job in snapshot.routing.jobs
     ]
-    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
+    columns = ("job", "category", "generator", "lead in logits", "no clear difference to")
     print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
     about: dict[str, list[str]] = {}
     for board in snapshot.boards:

@@ -222,7 +222,7 @@ def compare(
         ]  # fmt: skip
         print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
         say(
-            "* the best of its row or column   ~ not told apart from the best\n"
+            "* the best of its row or column   ~ no clear difference to the best\n"
             "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
             "≠ not comparable: judged by different protocols",
             dim=True,

@@ -119,7 +119,7 @@ def best(
         for outcome, count in report.outcomes.items():
             if outcome not in ("best", "only"):
                 say(f"- {outcome}: {count:,}")
-        say(f"- chosen, and not told from another: {report.tied:,}")
+        say(f"- chosen, with a tie declared: {report.tied:,}")
         for reason, count in report.reasons.items():
             say(f"- {count:,} scores missing: {reason}")
         for kind, count in report.not_made.items():

@@ -282,7 +282,7 @@ def route(
         score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
         tied = ", ".join(arm.generator for arm in row.arms[1:] if arm.best) or MISSING
         rows.append((row.job, where, top.generator, score, tied))
-    print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
+    print_table(None, ("job", "category", "call", "score ± se", "no clear difference to"), rows, left=(0, 1, 2, 4))
     if chosen is not None:
         lines = [(row.prompt, row.asked or MISSING, row.generator, row.why) for row in chosen]
         print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))

@@ -133,7 +133,7 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
         say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
     print_report_table(round_table(report))
     print_report_table(generator_counts(report))
-    say(f"for {report.not_apart:,} prompts the chosen generator cannot be told from another")
+    say(f"for {report.not_apart:,} prompts another generator does not differ significantly from the chosen one")
     for name, gain in (("score", report.gain), ("true quality", report.true_gain)):
         if gain is not None:
             say(f"answer less the best of stage 1, {name}: {with_interval(gain)}")

@@ -323,7 +323,7 @@ def _cards(report: BestReport) -> list[Card]:
     sure = any(standing.sd is not None for pick in report.picks if pick.pick for standing in pick.pick.standings)
     cards = [
         Card("Chosen", Markup("{} of {}").format(fixed(report.chosen, 0), fixed(report.prompts, 0)), "prompts"),
-        Card("Not told from another", fixed(report.tied, 0),
+        Card("Tied", fixed(report.tied, 0),
              "chosen, and a tie is declared" if sure else "no scorer states an error: only equal totals tie",
              "open" if report.tied else "clear" if sure else "thin"),
     ]  # fmt: skip
@@ -526,7 +526,7 @@ def _badge(prompt_pick: PromptPick, standing: ItemStanding) -> Badge | None:
         return Badge("chosen", "clear", prompt_pick.pick.why)
     if standing.rank is None:
         return Badge("no score", "alert", "never chosen")
-    return Badge("tied", "open", "cannot be told from the best") if standing.tied else None
+    return Badge("tied", "open", "does not differ significantly from the best") if standing.tied else None
 
 
 def _note(prompt_pick: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:
