@@ -217,7 +217,7 @@ def _print_path_error(problem: str, where: object, arguments: Sequence[str]) -> 
         "a place that can be read and written is needed",
         found=problem,
         where=str(where) if where else None,
-        remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
+        remedy="choose another place, or check its permissions and free space; what was there before is unchanged",
     )
     _print_error(error.message(), error.as_json() | {"error": "OSError"}, arguments)
 
