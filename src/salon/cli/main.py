@@ -39,6 +39,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("salon.cli.studio:serve", "Open the studio of a study, where raters answer in the browser."),
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
+        "payments": ("salon.cli.payments:payments", "What every rater has earned, with bonuses."),
         "backup": ("salon.cli.studio:backup", "Back up a studio's database."),
         "restore": ("salon.cli.studio:restore", "Restore a backup into an empty database."),
     },
