@@ -37,6 +37,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Collect": {
         "serve": ("salon.cli.studio:serve", "Open the studio of a study: raters answer in the browser, you watch."),
+        "arena": (
+            "salon.cli.lazy_commands:arena",
+            "A public arena: strangers vote on pictures, and a live board ranks who made them.",
+        ),
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
         "backup": ("salon.cli.studio:backup", "Keep a copy of everything the studio knows."),
