@@ -35,6 +35,8 @@ Ints = NDArray[np.int64]
 Expected = Callable[[Bools], tuple[Floats, Floats, Floats, Floats]]
 """Log-odds, chance to win, chance of a tie, and styles of every duel, by the duels that are kept."""
 ROUNDS = 2
+UNKNOWN_SPREAD = 0.5
+"""How much voters are taken to differ, in logits, while they are too few to tell."""
 
 
 class FlaggedVoter(Noun):
@@ -99,7 +101,8 @@ def find_anomalies(
         d, win, tie, z = (part[alone] for part in expected(kept))
         table = np.column_stack([d, duels.side[alone], z])
         names = ["all others", "the left side", *(f"style {k + 1}" for k in range(z.shape[1])), *field.generators]
-        tests = slope_tests(tested, y, win, tie, table, a=a, b=b, items=n)
+        tests = slope_tests(tested, y, win, tie, table, a=a, b=b, items=n, unknown=UNKNOWN_SPREAD)
+        known = tests.spread
         spread = dict(zip(names, tests.spread.tolist()))
         for row in _flagged_rows(tests, level):
             number = int(number_of[tests.group[row]])
@@ -107,12 +110,13 @@ def find_anomalies(
         rows = np.flatnonzero(address >= 0)
         if len(rows):
             shared, code = np.unique(address[rows], return_inverse=True)
-            tests = slope_tests(code, y[rows], win[rows], tie[rows], table[rows], a=a[rows], b=b[rows], items=n)
+            tests = slope_tests(code, y[rows], win[rows], tie[rows], table[rows], a=a[rows], b=b[rows], items=n,
+                                parts=tested[rows], known=known)  # fmt: skip
             for row in _flagged_rows(tests, level):
                 for number in np.unique(present[voter[address == shared[tests.group[row]]]]).tolist():
                     flagged.setdefault(number, _flag(tests, row, number, names, "address"))
         calm = ~np.isin(present, list(flagged))[whose]
-        floods |= _floods(window, y, win, tie, a, b, calm[alone], field, settings, level)
+        floods |= _floods(window, y, win, tie, a, b, calm[alone], field, settings, level, tested, known[-n:])
         before, kept = kept, calm & ~_in_flood(when, first, second, floods)
         if (before == kept).all() or not kept.any():
             break
@@ -167,13 +171,16 @@ def _floods(
     field: ArenaField,
     settings: PublicArenaSettings,
     level: float,
+    voter: Ints,
+    known: Floats,
 ) -> dict[tuple[int, int], Flood]:
     """Flagged windows of generators, by window and generator."""
     if not calm.any():
         return {}
     starts, code = np.unique(window[calm], return_inverse=True)
     nothing = np.empty((int(calm.sum()), 0))
-    tests = slope_tests(code, y[calm], win[calm], tie[calm], nothing, a=a[calm], b=b[calm], items=len(field.generators))
+    tests = slope_tests(code, y[calm], win[calm], tie[calm], nothing, a=a[calm], b=b[calm], items=len(field.generators),
+                        parts=voter[calm], known=known)  # fmt: skip
     return {
         (int(starts[tests.group[row]]), int(tests.direction[row])): Flood(
             generator=field.generators[tests.direction[row]],
