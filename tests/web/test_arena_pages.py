@@ -110,7 +110,7 @@ def test_who_leaves_takes_their_votes_along(serve):
     for who in (visitor, other):
         who.vote()
     cookie = visitor.http.cookies["salon-arena"]
-    assert "1 votes were deleted" in visitor.http.post("/leave").text
+    assert "Votes deleted: 1." in visitor.http.post("/leave").text
     assert len(stored(arena)) == 1
     again = Visitor(address, Cookie=f"salon-arena={cookie}")
     assert again.http.get("/vote").headers["location"] == "/"

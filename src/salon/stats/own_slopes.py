@@ -201,8 +201,9 @@ def _check_votes(
         raise BadValue("groups 0, 1, ... with a vote each are needed", found=f"none of {int(np.argmin(count))}")
     floor = np.zeros((len(count), table.shape[1] + items))
     if parts is not None and known is not None:
-        pairs, given = np.unique(np.stack([codes, np.asarray(parts, np.int64)]), axis=1, return_counts=True)
-        share = np.sqrt(_sum(pairs[0], given.astype(np.float64) ** 2, len(count))) / count
+        size = int(np.max(parts)) + 1
+        pairs, given = np.unique(codes * size + np.asarray(parts, np.int64), return_counts=True)
+        share = np.sqrt(_sum(pairs // size, given.astype(np.float64) ** 2, len(count))) / count
         floor = share[:, None] * np.asarray(known, np.float64)[None, :]
     nobody = np.full(len(codes), -1, np.int64)
     first, second = (nobody if part is None else np.asarray(part, np.int64) for part in (a, b))

@@ -7,6 +7,8 @@ Three families, a third of `false_alarms` each (`stats.own_slopes`):
     floods       every window of time, along every generator
 
 Expected chances come from all votes; then once more without what was flagged, so that attackers do not hide each other.
+A window that holds most of a generator's duels has no history to differ from and is not flagged.
+
 A flag says that votes follow something else, not that a person cheated. What is set aside does not depend on what a
 vote says, but on who cast it, or, in a flood, on when and about whom.
 """
@@ -21,6 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pydantic import Field
 
+from salon.bench.public_arena.votes import number_codes
 from salon.stats import SlopeTests, flag_cells, flag_groups, slope_tests
 from salon.study import Format, Noun
 
@@ -84,14 +87,14 @@ def find_anomalies(
 ) -> Anomalies:
     """Test voters, addresses and windows, twice; `expected` gives chances by the duels that are kept."""
     alone = np.flatnonzero(duels.alone)  # the tests take every duel for itself
-    present, whose = np.unique(votes.voter[duels.vote], return_inverse=True)
+    present, whose = number_codes(votes.voter[duels.vote])
     when = votes.at[duels.vote] // (settings.window_minutes * 60_000)
     first, second = field.generator[duels.a], field.generator[duels.b]
     outcome = duels.outcome[alone]
     y = np.where(outcome == 0, 1.0, np.where(outcome == 1, 0.0, 0.5))
     a, b, voter, window = first[alone], second[alone], whose[alone], when[alone]
-    _, tested = np.unique(voter, return_inverse=True)
-    number_of = present[np.unique(voter)]
+    with_duels, tested = number_codes(voter)
+    number_of = present[with_duels]
     address = _address_codes(present, voter, addresses)
     level, n = settings.false_alarms / 3, len(field.generators)
     flagged: dict[int, FlaggedVoter] = {}
@@ -109,7 +112,7 @@ def find_anomalies(
             flagged.setdefault(number, _flag(tests, row, number, names, "voter"))
         rows = np.flatnonzero(address >= 0)
         if len(rows):
-            shared, code = np.unique(address[rows], return_inverse=True)
+            shared, code = number_codes(address[rows])
             tests = slope_tests(code, y[rows], win[rows], tie[rows], table[rows], a=a[rows], b=b[rows], items=n,
                                 parts=tested[rows], known=known)  # fmt: skip
             for row in _flagged_rows(tests, level):
@@ -177,10 +180,15 @@ def _floods(
     """Flagged windows of generators, by window and generator."""
     if not calm.any():
         return {}
-    starts, code = np.unique(window[calm], return_inverse=True)
+    starts, code = number_codes(window[calm])
     nothing = np.empty((int(calm.sum()), 0))
     tests = slope_tests(code, y[calm], win[calm], tie[calm], nothing, a=a[calm], b=b[calm], items=len(field.generators),
                         parts=voter[calm], known=known)  # fmt: skip
+    duels = np.bincount(np.concatenate([a[calm], b[calm]]), minlength=len(field.generators))
+    rows = [
+        row for row in np.flatnonzero(flag_cells(tests, level=level)).tolist()
+        if tests.votes[row] <= duels[tests.direction[row]] / 2  # a window that is most of the history has none
+    ]  # fmt: skip
     return {
         (int(starts[tests.group[row]]), int(tests.direction[row])): Flood(
             generator=field.generators[tests.direction[row]],
@@ -190,7 +198,7 @@ def _floods(
             slope=float(tests.slope[row]),
             p=float(tests.p[row]),
         )
-        for row in np.flatnonzero(flag_cells(tests, level=level)).tolist()
+        for row in rows
     }
 
 

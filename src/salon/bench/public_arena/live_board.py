@@ -23,7 +23,7 @@ from salon.bench.arena_covariates import Covariates, ranked_places
 from salon.bench.public_arena.anomalies import Anomalies, Expected, Flood, find_anomalies
 from salon.bench.public_arena.ballots import ArenaField, design_record
 from salon.bench.public_arena.settings import PublicArenaSettings
-from salon.bench.public_arena.votes import ArenaDuels, ArenaVotes, arena_duels
+from salon.bench.public_arena.votes import BOTH_BAD, NONE_GOOD, ArenaDuels, ArenaVotes, arena_duels, number_codes
 from salon.errors import SalonError, StatsError
 from salon.stats import (
     CovariateErrors,
@@ -146,11 +146,11 @@ def fit_live_board(
         question=field.criterion.question or field.criterion.title,
         at=at,
         votes=len(votes),
-        voters=len(np.unique(votes.voter)),
-        counted=len(np.unique(duels.vote[kept])),
-        nothing_better=len(counted) - len(np.unique(arena_duels(counted, field).vote)),
+        voters=len(number_codes(votes.voter)[0]),
+        counted=len(number_codes(duels.vote[kept])[0]),
+        nothing_better=int((counted.answer == np.where(counted.shown[:, 2] < 0, BOTH_BAD, NONE_GOOD)).sum()),
         repeated=int(votes.repeated.sum()),
-        set_aside=len(np.unique(duels.vote)) - len(np.unique(duels.vote[kept])),
+        set_aside=len(number_codes(duels.vote)[0]) - len(number_codes(duels.vote[kept])[0]),
         flagged_voters=0 if anomalies is None else len(anomalies.voters),
         floods=() if anomalies is None else anomalies.floods,
         places=shown,
@@ -175,8 +175,8 @@ def vote_weights(votes: ArenaVotes, settings: PublicArenaSettings) -> Floats:
     """(votes,) the inverse of how much likelier a ballot was than even dealing; a voter's share where that is asked."""
     weight = votes.even / votes.chance if settings.even else np.ones(len(votes))
     if settings.most_weight is not None and len(votes):
-        _, voter, given = np.unique(votes.voter, return_inverse=True, return_counts=True)
-        weight = weight * np.minimum(1.0, settings.most_weight / given)[voter]
+        voter = number_codes(votes.voter)[1]
+        weight = weight * np.minimum(1.0, settings.most_weight / np.bincount(voter))[voter]
     return np.asarray(weight, np.float64)
 
 
@@ -206,16 +206,18 @@ def fit_arena(
 ) -> ArenaFit:
     """Scores, effects and their errors over voters."""
     a, b = field.generator[duels.a], field.generator[duels.b]
-    present, code = np.unique(np.concatenate([a, b]), return_inverse=True)
+    present, code = number_codes(np.concatenate([a, b]))
     first, second = code[: len(a)], code[len(a) :]
     model = "davidson" if (duels.outcome == TIE).any() else "bradley-terry"
     fit = fit_covariates(first, second, duels.outcome, z, len(present), model, weight=weight, prior=settings.prior)
     over = None
     if errors:
-        voter = np.unique(votes.voter[duels.vote], return_inverse=True)[1]
+        voter = number_codes(votes.voter[duels.vote])[1]
         over = covariate_errors(fit, first, second, duels.outcome, z, cluster=voter, weight=weight)
-    pairs = np.unique(np.stack([np.tile(duels.vote, 2), code], axis=1), axis=0)  # a vote of four names it once
-    return ArenaFit(present, fit, over, np.bincount(pairs[:, 1], minlength=len(present)), names)
+    two = np.tile(duels.side != 0, 2)
+    fours = np.unique(np.tile(duels.vote, 2)[~two] * len(present) + code[~two]) % len(present)  # named once by a vote
+    counts = np.bincount(np.concatenate([code[two], fours]), minlength=len(present))
+    return ArenaFit(present, fit, over, counts, names)
 
 
 def _fit_with_style(

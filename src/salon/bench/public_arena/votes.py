@@ -116,6 +116,15 @@ class VoteReader:
         return join_votes([kept, *parts])
 
 
+def number_codes(values: Ints) -> tuple[Ints, Ints]:
+    """The different values, sorted, and the place of each among them: `np.unique` without its sort, for close ints."""
+    if not len(values):
+        return values, values
+    low = int(values.min())
+    there = np.bincount(values - low) > 0
+    return np.flatnonzero(there) + low, (np.cumsum(there) - 1)[values - low]
+
+
 # -- duels -------------------------------------------------------------------------------------------------------------
 
 
