@@ -114,7 +114,7 @@ class Served:
     def client(self, token: str | None = "all", **more: Any) -> httpx2.Client:
         """A client with a token."""
         headers = {} if token is None else {"Authorization": f"Bearer {self.tokens[token]}"}
-        return httpx2.Client(base_url=self.url, headers=headers, timeout=30, **more)
+        return httpx2.Client(base_url=self.url, headers=headers, **{"timeout": 30, **more})
 
 
 @contextmanager

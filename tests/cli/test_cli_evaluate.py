@@ -171,6 +171,26 @@ def test_scorers_stand_beside_models(capsys, place, tmp_path):
     assert alone["split"] == "all"
 
 
+def test_people_stand_beside_models(capsys, place, tmp_path):
+    """On the model's test split; alone on all prompts. Two others on every pair: a ceiling each."""
+    found = report_of(capsys, place / "anti", place / "study", "--rater", "r0", "--rater", "r2")
+    kinds = {one["name"]: one["kind"] for one in found["judges"]}
+    assert kinds == {"anti": "heads", "r0": "person", "r2": "person"}
+    assert found["split"] == "test"
+    assert all(one["pooled"]["ceilings"]["next_rater"] for one in found["judges"])
+    assert not found["leaking"]
+    html = tmp_path / "raters.html"
+    code, printed = salon(capsys, "evaluate", place / "study", "--raters", "--html", html, *QUICK)
+    assert code == 0
+    assert all(name in printed.out for name in ("r0", "r1", "r2", "is held against the majority of the other people"))
+    assert "How reliable are these raters?" in html.read_text()
+    beside = salon(capsys, "judge", "report", place / "study", "--rater", "r1", "--json", "--no-check", *QUICK)[1]
+    assert [one["name"] for one in json.loads(beside.out)["judges"]] == ["r1"]
+    code, printed = salon(capsys, "evaluate", place / "study", "--raters", "--rater", "r0", *QUICK)
+    assert code == 2
+    assert "leave one out" in printed.err
+
+
 def test_page_and_terminal(capsys, place, tmp_path):
     html = tmp_path / "report.html"
     code, printed = salon(capsys, "evaluate", place / "anti", place / "pair", place / "study", "--html", html, *QUICK)
@@ -203,7 +223,7 @@ def test_refusals(capsys, place, tmp_path):
     assert "no ceiling" in printed.out
     code, printed = salon(capsys, "evaluate", place / "study")
     assert code == 2
-    assert "a model or a scorer" in printed.err
+    assert "a model, a scorer or a rater" in printed.err
     code, printed = salon(capsys, "evaluate", place / "study", place / "anti")
     assert code == 2
     assert "the study comes last" in printed.err

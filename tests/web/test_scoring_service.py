@@ -329,7 +329,7 @@ def test_requests_under_way_are_finished_when_the_service_is_stopped(tmp_path: P
             served.watched.gate.clear()
             client = served.client()
             waiting = threads.submit(client.post, "/v1/score", files=files(77))
-            until(lambda: served.service.active.batcher.busy_since is not None, "a request under way")
+            until(lambda: not served.service.active.batcher.looker.moves(0), "a request under way")
             served.server.should_exit = True
             time.sleep(0.1)
             served.watched.gate.set()

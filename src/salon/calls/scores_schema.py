@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pydantic import Field
 
+from salon.engine import ReplicaStatus
 from salon.study import Noun
 
 MISSING = "a picture without a number under a criterion has null there, with the reason; it is never given one"
@@ -26,7 +27,7 @@ class CriterionInfo(Noun):
     signature: str
 
 
-class Score(Noun):
+class ServedScore(Noun):
     """A number of one picture under one criterion."""
 
     value: float | None
@@ -46,7 +47,7 @@ class PictureScores(Noun):
     width: int
     height: int
     notes: tuple[str, ...] = Field((), description="What was done to its pixels: turned upright, colors converted.")
-    scores: dict[str, Score] = Field(description="By criterion.")
+    scores: dict[str, ServedScore] = Field(description="By criterion.")
 
 
 class ScoringAnswer(Noun):
@@ -65,7 +66,7 @@ class ScoreAnswer(ScoringAnswer):
     missing: str = MISSING
 
 
-class Compared(Noun):
+class CriterionComparison(Noun):
     """One criterion of a comparison."""
 
     criterion: str
@@ -80,7 +81,7 @@ class CompareAnswer(ScoringAnswer):
     """Answer of /v1/compare."""
 
     images: tuple[PictureScores, ...]
-    criteria: tuple[Compared, ...]
+    criteria: tuple[CriterionComparison, ...]
     missing: str = MISSING
 
 
@@ -155,6 +156,7 @@ class ModelInfo(Noun):
     loaded_at: str
     waiting: int = Field(description="Pictures in its queue.")
     criteria: tuple[CriterionInfo, ...]
+    replicas: tuple[ReplicaStatus, ...] = Field((), description="The processes that hold it; none with one process.")
 
 
 class ModelsAnswer(Noun):

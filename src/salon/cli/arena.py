@@ -57,12 +57,12 @@ def serve(study: Path, db: str | None, refit: bool, as_json: bool, **flags: Any)
       salon arena serve posters --db postgresql://salon@db/arena --host 0.0.0.0 --base-url https://arena.example.org
     """
     from salon.bench import open_public_arena
-    from salon.cli.studio import study_folder
+    from salon.cli.studio import folder_to_serve
     from salon.web.arena.app import create_arena_app
     from salon.web.server import listen, serve_app
     from salon.web.settings import check_web_settings
 
-    folder = study_folder(study, quiet=as_json)
+    folder = folder_to_serve(study, quiet=as_json)
     settings = settings_from(PublicArenaSettings, flags)
     web = settings_from(ArenaWebSettings, flags | {"folder": folder})
     check_web_settings(web)
@@ -209,9 +209,9 @@ def release(study: Path, output: Path, to: str, overwrite: bool, db: str | None,
 def _fitted(study: Path, db: str | None, flags: dict[str, Any]) -> tuple[RefitResult, Path]:
     """The board as of now."""
     from salon.bench import BoardFitter, open_public_arena
-    from salon.cli.studio import study_folder
+    from salon.cli.studio import folder_to_serve
 
-    folder = study_folder(study, quiet=True)
+    folder = folder_to_serve(study, quiet=True)
     with open_public_arena(folder, db, settings_from(PublicArenaSettings, flags)) as arena, spinner("fitting") as step:
         return BoardFitter(arena, progress=step).fit(), folder
 

@@ -18,7 +18,7 @@ from salon.cli.console import (
     write_page,
 )
 from salon.cli.judge_options import rater_options
-from salon.cli.options import SectionedCommand, options_from, settings_from
+from salon.cli.options import SectionedCommand, chosen_people, options_from, person_options, settings_from
 from salon.errors import BadValue, InputError
 from salon.evaluate import CurveSettings, EvaluateSettings
 from salon.train import ProbeSettings
@@ -35,6 +35,7 @@ if TYPE_CHECKING:
 @click.option(
     "-s", "--scorer", "scorers", multiple=True, metavar="NAME", help="A scorer, as for salon score (repeatable)."
 )
+@person_options
 @click.option("--criterion", "criteria", multiple=True, metavar="ID", help="Only this criterion (repeatable).")
 @html_option()
 @click.option("--device", help="cpu, cuda, cuda:1 or mps  [default: the best there is]")
@@ -47,6 +48,8 @@ def evaluate(
     places: Sequence[Path],
     also: Sequence[Path],
     scorers: Sequence[str],
+    persons: Sequence[str],
+    everyone: bool,
     criteria: Sequence[str],
     html: Path | None,
     figures: Path | None,
@@ -61,22 +64,25 @@ def evaluate(
     Every accuracy stands beside its ceilings: what one more rater would reach, and one who knows every pair's odds.
     Also by criterion and by how clearly the raters agreed; calibration, order of generators, and paired tests where
     there are several. A model that was trained on what it is tested on is refused. MODEL may also be the folder of an
-    untrained VLM, which is asked for scores in one pass.
+    untrained VLM, which is asked for scores in one pass. With --rater a person of STUDY is evaluated too, against the
+    majority of the others.
 
     \b
       salon evaluate model study --html report.html
       salon evaluate model-a model-b study -s words -s effnet-lite2+minilm+ocr
       salon evaluate model study --also hpdv3 --also pickapic
       salon evaluate model study --learning-curve
+      salon evaluate study --raters --html raters.html
       salon evaluate model weights/Qwen3-VL-8B study -s onepass:openai:qwen@http://localhost:8000/v1
     """
     from salon.cli.judge_options import forecast_printer
     from salon.judge import RaterSettings
 
     *models, study = places
-    if not models and not scorers:
-        remedy = "salon evaluate MODEL STUDY, or --scorer NAME"
-        raise BadValue("a model or a scorer to evaluate is needed", found=f"only {study}", remedy=remedy)
+    raters = chosen_people(persons, everyone)
+    if not models and not scorers and not raters:
+        remedy = "salon evaluate MODEL STUDY, --scorer NAME, or --rater ID"
+        raise BadValue("a model, a scorer or a rater to evaluate is needed", found=f"only {study}", remedy=remedy)
     settings = settings_from(EvaluateSettings, flags)
     curve = settings_from(CurveSettings, flags) if with_curve else None
     from salon.train import model_evaluation as flow
@@ -84,8 +90,8 @@ def evaluate(
     with spinner("evaluating") as step:
         report: Evaluation = flow.evaluate_models(
             models, [study, *also], settings,
-            scorers=scorers, criteria=criteria, curve=curve, device=device, rater=settings_from(RaterSettings, flags),
-            progress=step, on_forecast=forecast_printer(dry_run),
+            scorers=scorers, raters=raters, criteria=criteria, curve=curve, device=device,
+            rater=settings_from(RaterSettings, flags), progress=step, on_forecast=forecast_printer(dry_run),
         )  # fmt: skip
     from salon.evaluate import evaluation_page
 

@@ -9,7 +9,7 @@ from typing import Any
 import click
 
 from salon.cli.console import html_option, json_option, print_json, spinner, write_page
-from salon.cli.options import options_from, settings_from
+from salon.cli.options import chosen_people, options_from, person_options, settings_from
 from salon.evaluate import ReportSettings
 
 _FILE = click.Path(path_type=Path, dir_okay=False)
@@ -24,6 +24,7 @@ _FILE = click.Path(path_type=Path, dir_okay=False)
     type=_FILE,
     help="Also judge by this table of scores, columns item and value: .parquet, .csv or .jsonl (repeatable).",
 )
+@person_options
 @click.option(
     "--criterion", "criteria", multiple=True, help="Only this criterion; a flag is ranked only when named (repeatable)."
 )
@@ -37,6 +38,8 @@ def report(
     study: Path,
     names: Sequence[str],
     scores: Sequence[Path],
+    persons: Sequence[str],
+    everyone: bool,
     criteria: Sequence[str],
     check: bool,
     routes: Path | None,
@@ -49,13 +52,14 @@ def report(
     """What judges are worth against the people of STUDY: accuracy, position bias, ceilings, cost, worst disagreements.
 
     Judges are those that salon judge run left in STUDY/judges, score tables in STUDY/scores, and raters of the study
-    that are models. A judge of checklists is held against what people ticked. STUDY is a study folder, or one file of
-    judgments whose kind can be recognized.
+    that are models; with --rater also people, each against the others. A judge of checklists is held against what
+    people ticked. STUDY is a study folder, or one file of judgments whose kind can be recognized.
 
     \b
       salon judge report study --html judges.html
       salon judge report study --judge gpt-4o --judge qwen --json
       salon judge report study --scores hpsv3.csv
+      salon judge report study --raters                  is a judge as good as a person?
       salon judge report study --routes routes.toml --points points.toml     judges of checklists as one
       salon judge report image_generation.csv             verdicts of GenAI-Bench
     """
@@ -72,7 +76,8 @@ def report(
     with spinner("judging the judges") as step:
         judge_report = report_judges(
             study_data, folder, settings, names=names, scores=scores, routing=routing, check=check,
-            criteria=[study_data.criterion(id).id for id in criteria], progress=step,
+            raters=chosen_people(persons, everyone), progress=step,
+            criteria=[study_data.criterion(id).id for id in criteria],
         )  # fmt: skip
     write_page(lambda: page_with_pictures(judge_report, study_data, folder), html, figures)
     if as_json:

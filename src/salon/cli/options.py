@@ -131,3 +131,20 @@ overwrite_option = click.option("--overwrite", is_flag=True, help="Replace a stu
 def output_option(what: str) -> Callable[[Any], Any]:
     """The flag every command that writes shares."""
     return click.option("-o", "--output", required=True, type=click.Path(path_type=Path), help=what)
+
+
+def person_options(command: Command) -> Command:
+    """The flags that name people of the study who are evaluated."""
+    about_all = "Every person of STUDY (the 40 most active), each against the others."
+    everyone = click.option("--raters", "everyone", is_flag=True, help=about_all)
+    named = click.option(
+        "--rater", "persons", multiple=True, metavar="ID", help="A person of STUDY, against the others (repeatable)."
+    )
+    return named(everyone(command))
+
+
+def chosen_people(persons: Sequence[str], everyone: bool) -> Sequence[str] | Literal["all"]:
+    """The people that the flags of `person_options` name."""
+    if persons and everyone:
+        raise BadValue("people are named, or all are taken", found="--rater and --raters", remedy="leave one out")
+    return "all" if everyone else persons

@@ -17,7 +17,7 @@ from salon.cli.console import json_option, print_json, print_table, say
 from salon.cli.options import options_from, settings_from, trusted_proxy_option
 from salon.errors import InputError
 from salon.judge import RaterSettings, ScoreSettings
-from salon.select import DecisionSettings, ServiceSettings
+from salon.select import LOCAL_RAY, DecisionSettings, ServiceSettings
 from salon.web.scoring.settings import PROTOCOLS, SCOPES, ScoringSettings
 
 if TYPE_CHECKING:
@@ -85,7 +85,9 @@ ENDPOINT = ("key_env", "allow_http", "concurrency", "per_minute", "prices", "bud
 @click.option("--tokens", "list_tokens", is_flag=True, help="Only list the tokens by name.")
 @options_from(ScoreSettings, only=("text", "device"))
 @options_from(RaterSettings, only=ENDPOINT)
-@options_from(ServiceSettings)
+@options_from(ServiceSettings, only=tuple(name for name in ServiceSettings.model_fields if name != "ray"))
+@click.option("--ray", is_flag=False, flag_value=LOCAL_RAY, metavar="[ADDRESS]",
+              help="Run the replicas on Ray Serve: on the cluster at ADDRESS, or one of this machine.")  # fmt: skip
 @options_from(ScoringSettings, only=LIMITS)
 @json_option
 def serve_scores(as_json: bool, **flags: Any) -> None:
@@ -99,6 +101,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
       salon serve-scores -s contrast -s balance --no-token
       salon serve-scores --add-token shop --scope score
       salon serve-scores -s hpsv3:weights/hpsv3 --speak flow-grpo,flow-factory
+      salon serve-scores -s hpsv3:weights/hpsv3 --devices cuda:0,cuda:1,cuda:2,cuda:3
       salon serve-scores --model taste-heads --host 0.0.0.0 --base-url https://scores.example.org --log decisions
     """
     from salon.judge import RaterSettings
@@ -126,6 +129,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
         listening = stack.enter_context(listen(web.host, web.port))
         web = web.model_copy(update={"port": listening.getsockname()[1]})
         service = ScoringService(serving, scoring)
+        stack.callback(service.end)
         opened = service.open(order)
         app = create_scoring_app(
             service, web, decisions=_open_log(flags, stack), neighbourhood=_neighbourhood(flags),

@@ -2,6 +2,13 @@ from .processes import (
     cores as cores,
     map_processes as map_processes,
 )
+from .replicas import (
+    CallsReplicas as CallsReplicas,
+    ReplicaDied as ReplicaDied,
+    Replicas as Replicas,
+    ReplicaStatus as ReplicaStatus,
+    resident_bytes as resident_bytes,
+)
 from .work import (
     EngineSettings as EngineSettings,
     Row as Row,

@@ -136,14 +136,14 @@ def _start(function: Callable[..., Any]) -> _Worker:
     context = get_context("spawn")
     ours, theirs = context.Pipe()
     process = context.Process(target=_work, args=(function, theirs), daemon=True)
-    with _no_main():
+    with hide_main():
         process.start()
     theirs.close()
     return _Worker(process, ours)
 
 
 @contextmanager
-def _no_main() -> Iterator[None]:
+def hide_main() -> Iterator[None]:
     """Hide the caller's main module: a worker would run it again, and a script without a guard would start anew."""
     main = sys.modules["__main__"]
     sys.modules["__main__"] = ModuleType("__main__")
@@ -172,7 +172,7 @@ def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) 
             yield index, _death(worker, index)
             continue
         idle.append(worker)
-        yield index, answer if good else _unpack_error(*answer)
+        yield index, answer if good else unpack_error(*answer)
 
 
 def _death(worker: _Worker, index: int) -> WorkerDied:
@@ -209,9 +209,9 @@ def _work(function: Callable[..., Any], pipe: Connection) -> None:
                 continue
             answer = _attempt(function, task)
             try:
-                pipe.send((False, _pack_error(answer)) if isinstance(answer, Exception) else (True, answer))
+                pipe.send((False, pack_error(answer)) if isinstance(answer, Exception) else (True, answer))
             except (TypeError, AttributeError, ValueError) as error:  # what pickle says of what it cannot send
-                pipe.send((False, _pack_error(TypeError(f"{type(answer).__name__} cannot be sent back: {error}"))))
+                pipe.send((False, pack_error(TypeError(f"{type(answer).__name__} cannot be sent back: {error}"))))
 
 
 def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Exception:
@@ -222,12 +222,13 @@ def _attempt(function: Callable[[Task], Result], task: Task) -> Result | Excepti
         return error
 
 
-def _pack_error(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dict[str, Any]]:
+def pack_error(error: Exception) -> tuple[type[Exception], tuple[Any, ...], dict[str, Any]]:
     """An exception taken apart: pickle would call its class again, with arguments it may not take."""
     return type(error), error.args, dict(error.__dict__)
 
 
-def _unpack_error(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+def unpack_error(kind: type[Exception], args: tuple[Any, ...], attributes: dict[str, Any]) -> Exception:
+    """The exception again."""
     error = kind.__new__(kind, *args)
     error.args = args
     error.__dict__.update(attributes)

@@ -40,14 +40,14 @@ def ray_crew(
     """Gives a function over tasks: (index of the task, what `function` gave for it, or what it raised, or WorkerDied),
     in the order they finish. Workers live, with what they have loaded, until the block ends.
     """
-    with _cluster(address):
+    with open_cluster(address):
         count = workers or max(1, int(ray.cluster_resources().get("CPU", 1)))
         crew = _RayWorkers(function, count)
         yield lambda tasks: crew.over(enumerate(tasks))
 
 
 @contextmanager
-def _cluster(address: str | None) -> Iterator[None]:
+def open_cluster(address: str | None) -> Iterator[None]:
     """A cluster that is there, or one on this machine for as long as it is needed."""
     if ray.is_initialized():
         yield

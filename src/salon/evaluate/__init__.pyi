@@ -42,7 +42,6 @@ from .page import (
     page_with_pictures as page_with_pictures,
 )
 from .pair_results import (
-    CeilingFigures as CeilingFigures,
     JudgeFigures as JudgeFigures,
     LearningCurve as LearningCurve,
     LearningPoint as LearningPoint,
@@ -56,7 +55,6 @@ from .part_tables import (
     table_records as table_records,
 )
 from .people import (
-    Duels as Duels,
     Ints as Ints,
     ItemOrder as ItemOrder,
     StudyPart as StudyPart,
@@ -80,6 +78,11 @@ from .pseudo_scores import (
     read_label_card as read_label_card,
     read_pseudo_scores as read_pseudo_scores,
     write_pseudo_scores as write_pseudo_scores,
+)
+from .raters import (
+    RaterNames as RaterNames,
+    choose_raters as choose_raters,
+    person_contestants as person_contestants,
 )
 from .results import (
     KINDS as KINDS,

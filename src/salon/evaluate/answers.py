@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Protocol
@@ -49,6 +49,8 @@ class PairAnswers:
     """(pairs * orders, 3): samples for a, for b, ties."""
     unvoted: tuple[int, ...] = ()
     """By criterion, pairs asked about on which nobody voted."""
+    own: Ints | None = None
+    """(pairs, 3) votes of a person of the panel, already taken out of `pairs`; None for anybody else."""
 
     @cached_property
     def rows(self) -> Ints:
@@ -78,6 +80,12 @@ class PairAnswers:
             scores[self.rows] = pair_scores(pair_kinds(self.verdicts[self.rows]))
         return scores
 
+    def without(self, person: PairAnswers) -> PairAnswers:
+        """The same against a panel that also lacks the votes of `person`, who may be nobody of the panel."""
+        if person is self or person.own is None:
+            return self
+        return replace(self, pairs=replace(self.pairs, votes=self.pairs.votes - person.own))
+
 
 class AnswersPairs(Protocol):
     """Whatever answers about pairs."""
@@ -87,13 +95,10 @@ class AnswersPairs(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class PairJudge:
-    """A judge and where its answers came from."""
+@dataclass(frozen=True, kw_only=True)
+class JudgeSource:
+    """Where a judge's answers came from."""
 
-    name: str
-    kind: JudgeKind
-    answers: AnswersPairs
     table: pa.Table | None = None
     """The verdicts, call by call, where they are known."""
     simulated: bool = False
@@ -101,8 +106,17 @@ class PairJudge:
 
 
 @dataclass(frozen=True)
+class PairJudge(JudgeSource):
+    """A judge of pairs."""
+
+    name: str
+    kind: JudgeKind
+    answers: AnswersPairs
+
+
+@dataclass(frozen=True)
 class PairContestant:
-    """A model or scorer that speaks about test pairs by numbers."""
+    """A model or scorer that speaks about test pairs by numbers, or a person of the panel."""
 
     name: str
     kind: JudgeKind
@@ -121,6 +135,8 @@ class PairContestant:
     guarded: bool = False
     unscored: Mapping[str, int] = field(default_factory=dict)
     """Items without a number, by reason."""
+    answers: AnswersPairs | None = None
+    """What a person says; of any other the larger number wins, and equal numbers tie."""
 
     @property
     def known(self) -> Bools:
@@ -128,7 +144,9 @@ class PairContestant:
         return self.speaks & ~np.isnan(self.margin)
 
     def on(self, pairs: TestPairs) -> PairAnswers:
-        """The larger number wins; equal numbers tie."""
+        """What it says about the pairs that its numbers are of."""
+        if self.answers is not None:
+            return self.answers.on(pairs)
         return PairAnswers(pairs, self.speaks, margin_verdicts(self.margin)[:, None])
 
 
@@ -222,7 +240,14 @@ def verdict_judge(
     if protocol == {"checklist"}:
         return None
     if protocol == {"rate"}:
-        return PairJudge(name, "points", _item_values(table, study, order, name), table, simulated, signature)
+        return PairJudge(
+            name,
+            "points",
+            _item_values(table, study, order, name),
+            table=table,
+            simulated=simulated,
+            signature=signature,
+        )
     rows = table.filter(pc.equal(table.column("protocol").cast(pa.string()), "compare"))
     criterion = _numbers(study, "criteria", rows.column("criterion"), name)
     a, b = (_numbers(study, "items", rows.column(side), name) for side in ("a", "b"))
@@ -230,7 +255,7 @@ def verdict_judge(
                      for column, codes, default in (("outcome", OUTCOMES, _UNREAD), ("left", SIDES, 2)))  # fmt: skip
     wording = rows.column("paraphrase").fill_null(_NO_WORDING).to_numpy().astype(np.int64)
     answers = _pair_verdicts(order, criterion, a, b, outcome, left, wording)
-    return PairJudge(name, "pairs", answers, table, simulated, signature)
+    return PairJudge(name, "pairs", answers, table=table, simulated=simulated, signature=signature)
 
 
 def rater_judges(study: Study, order: ItemOrder, *, everywhere: bool) -> list[PairJudge]:

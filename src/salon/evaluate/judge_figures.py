@@ -16,6 +16,7 @@ from salon.errors import StatsError
 from salon.evaluate.accuracy import (
     PairCeilings,
     accuracies,
+    accuracy_levels,
     drawing,
     generator_order,
     judge_buckets,
@@ -28,6 +29,7 @@ from salon.evaluate.accuracy import (
 from salon.evaluate.answers import ItemValues, PairAnswers, PairJudge, PairVerdicts
 from salon.evaluate.pair_results import CHANCE, BandFigures, FigureCorrelation, JudgeFigures, UsageFigures, WorstCase
 from salon.evaluate.people import Ints, ItemOrder, TestPairs, is_person
+from salon.evaluate.raters import RaterAnswers
 from salon.evaluate.results import FlagJudge, FlagPanel, ReportSettings
 from salon.stats import (
     Estimate,
@@ -61,15 +63,18 @@ def judge_figures(
 ) -> JudgeFigures:
     """What a judge is worth; its draws are seeded by its own name and taken in this order."""
     rng = settings.rng(judge.name)
-    resampling = drawing(settings, rng)
+    resampling, tops = drawing(settings, rng), tops.of(answers)
     pairs, rows = answers.pairs, answers.rows
     every = np.arange(len(pairs))
     reached = accuracies(answers, tops, rng)
     agreement, samples = sample_agreement(answers, resampling)
     worst, worst_of = worst_cases(study, order, judge, answers, settings.worst)
-    first = keys = np.empty(0, np.int64)
+    first = clusters = np.empty(0, np.int64)
     if isinstance(judge.answers, PairVerdicts):  # else nothing was shown side by side
         first, keys = judge.answers.named_first(pairs.numbers)
+        clusters = order.clusters(keys)
+    elif isinstance(judge.answers, RaterAnswers):
+        first, clusters = judge.answers.named_first(pairs)
     places = [place for place in range(len(pairs.criteria)) if answers.asked[pairs.on(place)].any()]
     return JudgeFigures(
         name=judge.name,
@@ -77,11 +82,10 @@ def judge_figures(
         orders=reached.orders,
         simulated=judge.simulated,
         signature=judge.signature,
-        macro=reached.macro,
-        pooled=reached.pooled,
+        **accuracy_levels(reached, tops),
         with_ties=with_ties(answers, every, resampling),
         buckets=judge_buckets(answers, rows, resampling),
-        says_first=match_rate(first, order.clusters(keys), **resampling) if len(first) else None,
+        says_first=match_rate(first, clusters, **resampling) if len(first) else None,
         tau=tau(answers, every, drawing(settings, settings.rng(f"{judge.name}\ntau"))),
         criteria=tuple(
             judge_criterion(

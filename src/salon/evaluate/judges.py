@@ -19,6 +19,7 @@ from salon.evaluate.checklists import Routing, TickJudge, rater_ticks, tick_pane
 from salon.evaluate.judge_figures import COMPARED, figure_correlation, flag_panels, judge_figures
 from salon.evaluate.pair_results import JudgeFigures, PanelFigures
 from salon.evaluate.people import ItemOrder, TestPairs, people_only, study_pairs
+from salon.evaluate.raters import RaterNames, choose_raters, person_judges, person_policies, person_warnings
 from salon.evaluate.results import Evaluation, ReportSettings, TickJudgeFigures, TickReport
 from salon.judge import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
 from salon.report import first_names
@@ -38,11 +39,14 @@ def report_judges(
     names: Sequence[str] = (),
     scores: Sequence[Path] = (),
     routing: Routing | None = None,
+    raters: RaterNames = (),
     check: bool = True,
     criteria: Sequence[str] = (),
     progress: Callable[[str], None] = lambda step: None,
 ) -> Evaluation:
     """What every judge of `study` is worth: those in its `folder`, its raters that are models, and tables of scores.
+
+    `raters` are people of the study to stand beside them, each held against the others.
 
     `names` limits the report to some judges, `criteria` its pairs to some criteria (flags only where named). `routing`
     puts judges of checklists together. With `check` the people's own signal is tested and shown.
@@ -61,10 +65,11 @@ def report_judges(
             )
     judges = [judge for judge in judges if not names or judge.name in names]
     ticks = [judge for judge in ticks if not names or judge.name in names]
-    signals = check_people(study, settings, progress, criteria=criteria) if check and judges else {}
+    signals = check_people(study, settings, progress, criteria=criteria) if check and (judges or raters) else {}
     return judge_report(
-        study, judges, settings, ticks=ticks, routing=routing, signals=signals, criteria=criteria, progress=progress
-    )
+        study, judges, settings, ticks=ticks, routing=routing, raters=raters, signals=signals, criteria=criteria,
+        progress=progress,
+    )  # fmt: skip
 
 
 def find_judges(
@@ -149,11 +154,14 @@ def judge_report(
     *,
     ticks: Sequence[TickJudge] = (),
     routing: Routing | None = None,
+    raters: RaterNames = (),
     signals: Signals | None = None,
     criteria: Sequence[str] = (),
     progress: Callable[[str], None] = lambda judge: None,
 ) -> Evaluation:
     """Every judge against the people of `study`, best macro accuracy first: `judges` of pairs, and of checklists.
+
+    `raters` are people of the study, each held against the others.
 
     A judge's figures do not depend on the judges beside it: its draws are seeded by its own name. `routing` says which
     judges of checklists answer together; without it all do, by majority and by unanimity. `criteria` limits the pairs
@@ -171,13 +179,15 @@ def judge_report(
             remedy="collect comparisons, rankings, ratings or checklists from people first"
             + (f"; --criterion {flags[0]} ranks items by a flag" if flags and not criteria else ""),
         )
+    people, notes = choose_raters(study, raters)
+    judges = _distinct_names([*judges, *person_judges(study, pairs, people)])
     names = _names(judges, ticks)
     if not names:
         raise TooFew(
             "at least one judge is needed",
             found="none",
             where=f"study {study.name!r}",
-            remedy="salon judge run STUDY, salon score STUDY, or --scores FILE",
+            remedy="salon judge run STUDY, salon score STUDY, --scores FILE, or --rater ID for a person",
         )
     on_pairs = _pair_parts(study, order, pairs, judges, settings, signals or {}, progress)
     on_ticks = tick_report(study, ticked, ticks, settings, routing=routing, progress=progress)
@@ -204,7 +214,7 @@ def judge_report(
         **on_pairs,
         flags=flag_figures,
         ticks=on_ticks,
-        policies=judge_policies(figures, panel, on_ticks, settings),
+        policies=(*judge_policies(figures, panel, on_ticks, settings), *person_policies(figures), *notes),
         warnings=judge_warnings(figures, panel, on_ticks, silent),
     )
 
@@ -371,7 +381,7 @@ def _pair_policies(
     about = {
         ONE_ORDER: [row.name for row in judges if row.orders == 1],
         NUMBERS: [row.name for row in judges if row.kind in ("points", "scorer")],
-        SAMPLES: [row.name for row in judges if row.samples > 1],
+        SAMPLES: [row.name for row in judges if row.samples > 1 and row.kind != "person"],
         ABSENT[settings.missing]: [row.name for row in judges if row.kind in ("rater", "scorer")],
     }
     policies += [words.format(first_names(names)) for words, names in about.items() if names]
@@ -415,13 +425,15 @@ def judge_warnings(
         if criteria:
             warnings.append(f"{words}: {first_names(criteria)}")
     for judge in judges:
+        if judge.kind == "person":
+            continue
         warnings += _leaks_and_gaps(judge, "pairs")
         if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
             warnings.append(
                 f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.name}"
             )
         warnings += _failures(judge)
-    return tuple(warnings)
+    return (*warnings, *person_warnings(judges))
 
 
 def _leaks_and_gaps(judge: JudgeFigures | TickJudgeFigures, about: Literal["pairs", "ticks"]) -> list[str]:

@@ -28,6 +28,7 @@ from salon.errors import BadFile, DesignError, TooFew
 from salon.evaluate.accuracy import (
     PairCeilings,
     accuracies,
+    accuracy_levels,
     calibration,
     drawing,
     generator_order,
@@ -36,12 +37,14 @@ from salon.evaluate.accuracy import (
     order_flips,
     paired_comparisons,
     panel_figures,
+    spoken_criteria,
     tau,
 )
 from salon.evaluate.answers import Floats, PairAnswers, PairContestant
 from salon.evaluate.leaks import LeakGuard, Leaks, find_leaks, picture_keys
 from salon.evaluate.pair_results import (
     UNGUARDED,
+    WITHOUT_GUARD,
     JudgeFigures,
     LeakFigures,
     LearningCurve,
@@ -50,6 +53,13 @@ from salon.evaluate.pair_results import (
     few_warnings,
 )
 from salon.evaluate.people import Bools, Ints, TestPairs, make_test_pairs, people_only
+from salon.evaluate.raters import (
+    person_figures,
+    person_policies,
+    person_warnings,
+    require_others,
+    require_person_ceilings,
+)
 from salon.evaluate.results import EvaluateSettings, Evaluation
 from salon.fuse import LabelSettings, make_labels
 from salon.models import AnyCard, Encoder, PreferenceModel, Vectors, encode_pictures, encode_texts
@@ -95,8 +105,10 @@ def _study_parts(
     pairs: TestPairs, contestants: Sequence[PairContestant], settings: EvaluateSettings, progress: Progress
 ) -> dict[str, Any]:
     """The parts of an Evaluation of one study, the most accurate first."""
-    useful = [judge for judge in contestants if (pairs.decided & judge.speaks).any()]
+    answers = {judge.name: judge.on(pairs) for judge in contestants}
+    useful = [judge for judge in contestants if len(answers[judge.name].rows)]
     if not useful:
+        require_others(pairs, contestants)
         raise TooFew(
             "a pair with a majority that a model or scorer speaks about is needed",
             found=f"{int(pairs.decided.sum()):,} pairs with a majority of {len(pairs):,}",
@@ -105,10 +117,11 @@ def _study_parts(
         )
     tops = PairCeilings(pairs, settings, required=settings.ceiling)
     figures = []
-    answers = {judge.name: judge.on(pairs) for judge in useful}
     for judge in useful:
         progress(judge.name)
         figures.append(_contestant_figures(judge, answers[judge.name], tops, settings))
+    if settings.ceiling:
+        require_person_ceilings(pairs.study, figures)
     figures.sort(key=lambda judge: (-judge.pooled.accuracy.value, judge.name))
     comparisons = paired_comparisons([(judge.name, answers[judge.name]) for judge in figures], settings)
     to_best = {judge.second: judge.difference for judge in comparisons if judge.first == figures[0].name}
@@ -138,17 +151,16 @@ def _contestant_figures(
 ) -> JudgeFigures:
     """What a model or scorer is worth; its draws are seeded by its own name and taken in this order."""
     rng = settings.rng(contestant.name)
-    resampling = drawing(settings, rng)
+    resampling, tops = drawing(settings, rng), tops.of(answers)
     pairs, rows = answers.pairs, answers.rows
     reached = accuracies(answers, tops, rng)
-    spoken = [place for place, part in enumerate(reached.by_criterion) if part is not None]
+    spoken = spoken_criteria(reached)
     return JudgeFigures(
         name=contestant.name,
         kind=contestant.kind,
         form=contestant.form,
         signature=contestant.signature,
-        macro=reached.macro,
-        pooled=reached.pooled,
+        **accuracy_levels(reached, tops),
         buckets=model_buckets(answers, rows, tops(spoken), resampling),
         tau=tau(answers, np.arange(len(pairs)), resampling),
         criteria=tuple(
@@ -167,11 +179,12 @@ def _contestant_figures(
         order_flips=order_flips(contestant, pairs, resampling),
         leak=_leak_figures(contestant),
         unscored=dict(contestant.unscored),
+        **person_figures(contestant, answers, resampling),
     )
 
 
 def _leak_figures(contestant: PairContestant) -> LeakFigures | None:
-    if contestant.kind in UNGUARDED:
+    if contestant.kind in WITHOUT_GUARD:
         return None
     leaks = contestant.leaks or Leaks((), (), ())
     return LeakFigures(
@@ -185,7 +198,7 @@ def _leak_figures(contestant: PairContestant) -> LeakFigures | None:
 
 def _is_leaking(contestant: PairContestant) -> bool:
     """Trained on what it is tested on, or nobody knows."""
-    return contestant.kind not in UNGUARDED and (bool(contestant.leaks) or not contestant.guarded)
+    return contestant.kind not in WITHOUT_GUARD and (bool(contestant.leaks) or not contestant.guarded)
 
 
 def _seed_spreads(contestants: Sequence[PairContestant], judges: Sequence[JudgeFigures]) -> tuple[SeedSpread, ...]:
@@ -544,6 +557,7 @@ def model_policies(studies: Sequence[Evaluation], notes: Sequence[str] = ()) -> 
         policies.append(GENERATORS)
     if any(study.comparisons for study in studies):
         policies.append(PAIRED)
+    policies += person_policies(everyone)
     if turned := [judge.name for judge in everyone if judge.order_flips is not None]:
         policies.append(f"pairs are shown both ways round and the mean log-odds counts: {first_names(turned)}")
     if scorers := [judge.name for judge in everyone if judge.kind in UNGUARDED]:
@@ -564,12 +578,13 @@ def study_warnings(
     if judges:
         warnings += few_warnings(judges[0].pooled.pairs, judges[0].pooled.accuracy.n)
     for figures in judges:
-        warnings += [f"{figures.name}: {words}" for words in chance_warnings(figures.pooled.accuracy)]
+        if figures.kind != "person":
+            warnings += [f"{figures.name}: {words}" for words in chance_warnings(figures.pooled.accuracy)]
     useful = {contestant.name for contestant in judges}
     if silent := [contestant.name for contestant in contestants if contestant.name not in useful]:
         warnings.append(f"left out, as they speak about none of the pairs with a majority: {first_names(silent)}")
     for contestant in contestants:
-        if contestant.kind not in UNGUARDED and not contestant.guarded:
+        if contestant.kind not in WITHOUT_GUARD and not contestant.guarded:
             warnings.append(
                 f"{contestant.name} has no leak guard: nobody can say whether it was trained on these pairs"
             )
@@ -581,13 +596,13 @@ def study_warnings(
     for figures in judges:
         name, overall, criteria = figures.name, figures.pooled, figures.criteria
         above = [part.name for part in criteria for words in part.warnings if "leak" in words]
-        if above:
+        if above and figures.kind != "person":
             warnings.append(f"{name} is above what an oracle could reach, suspect a leak: {first_names(above)}")
         if overall.unscored:
             warnings.append(f"{name} gives no number on {overall.unscored:,} of {overall.pairs:,} pairs")
         criteria_count = len(trial.criteria)
-        if len(criteria) < criteria_count:
+        if len(criteria) < criteria_count and figures.kind != "person":
             warnings.append(
                 f"{name} speaks about {len(criteria)} of {criteria_count} criteria, and is measured on these"
             )
-    return tuple(warnings)
+    return (*warnings, *person_warnings(judges))

@@ -18,7 +18,6 @@ from salon.evaluate.pair_results import CHANCE, AccuracyFigures, JudgeFigures, W
 from salon.evaluate.results import (
     Evaluation,
     TargetFigures,
-    TickFigures,
     TickJudgeFigures,
     TickPanelFigures,
     TickReport,
@@ -64,7 +63,7 @@ from salon.report import (
     sentence,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, TickRates
 from salon.study import Study
 
 LEAK = (
@@ -103,7 +102,7 @@ def evaluation_page(report: Evaluation, pictures: Mapping[str, str] | None = Non
         ),
         _method_section(here),
     ]
-    who = "models" if tables.is_pooled(report) else "judges"
+    who = f"{tables.answerer_noun(report)}s"
     kind = {"judge-report": "judge", "evaluate": "evaluate"}.get(report.signature.method, "distill evaluate")
     split = f" · {report.split} prompts" if kind == "evaluate" else ""
     return Page(
@@ -167,7 +166,7 @@ def _answer_words(report: Evaluation, names: Names) -> list[str]:
         return [_tick_answer(report.ticks, names)] if report.ticks is not None and report.ticks.judges else []
     best = report.judges[0]
     figures, tops = headline(report, best), best.pooled.ceilings
-    noun = "model" if tables.is_pooled(report) else "judge"
+    noun = tables.answerer_noun(report)
     all_judges = count_noun(len(report.judges), noun)
     above = sum(standing(headline(report, judge))[0] == "above" for judge in report.judges)
     accuracy = estimate_value(figures.accuracy, None, 3)
@@ -216,8 +215,9 @@ def _next_steps(report: Evaluation, names: Names) -> list[str]:
         steps.append(Markup('Read the <a href="#verdicts">warnings</a> first.'))
     if any(judge.leak is not None and (judge.leak.words or not judge.leak.guarded) for judge in report.judges):
         steps.append("Evaluate again on prompts that no model was trained on: these accuracies may come from a leak.")
+    do = "Look at the answers of" if tables.answerer_noun(report) == "rater" else "Do not use"
     for standings, advice in (
-        (("chance", "below", "unread"), "Do not use {}: not shown to be better than chance."),
+        (("chance", "below", "unread"), f"{do} {{}}: not shown to be better than chance."),
         (("thin",), "Collect more answers: too little data to judge {}."),
     ):
         chosen = [names[judge.name] for judge in report.judges if standing(headline(report, judge))[0] in standings]
@@ -252,6 +252,7 @@ def _subtitle(report: Evaluation) -> Markup:
             report.within,
         )
     judges = {judge.name for judge in report.every_judge}
+    noun = "rater" if tables.answerer_noun(report) == "rater" else "judge"
     about = []
     if report.judges:
         pairs = Markup("{} of {} ({})").format(
@@ -262,7 +263,7 @@ def _subtitle(report: Evaluation) -> Markup:
         ticks = sum(panel.ticks for panel in report.ticks.panel)
         about.append(count_noun(ticks, "tick of a checklist", "ticks of checklists"))
     return Markup("{}: {} against the answers of people on {}.").format(
-        brief(report.study), count_noun(len(judges), "judge"), join_names(about)
+        brief(report.study), count_noun(len(judges), noun), join_names(about)
     )
 
 
@@ -280,7 +281,11 @@ def _pair_cards(report: Evaluation, names: Names) -> list[Card]:
     above = sum(standing(headline(report, judge))[0] == "above" for judge in report.judges)
     words = Markup("{} of {}").format(fixed(above, 0), fixed(len(report.judges), 0))
     cards = [
-        Card("Best judge", estimate_value(figures.accuracy, None, 3), f"{names[best.name]}: accuracy"),
+        Card(
+            "Best rater" if tables.answerer_noun(report) == "rater" else "Best judge",
+            estimate_value(figures.accuracy, None, 3),
+            f"{names[best.name]}: accuracy",
+        ),
         Card("Better than chance", words, "interval above a half", "clear" if above else "none"),
     ]
     if ceilings is None:
@@ -401,7 +406,7 @@ def standing(figures: AccuracyFigures) -> tuple[str, Badge]:
     return "below", Badge("worse than chance", "alert")
 
 
-def tick_standing(figures: TickFigures) -> tuple[str, Badge]:
+def tick_standing(figures: TickRates) -> tuple[str, Badge]:
     """Can it tell yes from no? By balanced accuracy, which is a half for a coin and for a fixed answer."""
     balanced = figures.balanced
     if balanced is None and figures.parsed_only is None:

@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import BaseModel
 
+from salon.check import CeilingFigures
 from salon.evaluate.pair_results import (
     CHANCE,
     KIND_WORDS,
     AccuracyFigures,
     BandFigures,
     BucketFigures,
-    CalibrationFigures,
-    CeilingFigures,
     FigureCorrelation,
     JudgeAgreement,
     JudgeCriterion,
@@ -29,7 +27,6 @@ from salon.evaluate.pair_results import (
     PanelFigures,
     SeedSpread,
     UsageFigures,
-    WordingFigures,
 )
 from salon.evaluate.results import (
     Evaluation,
@@ -57,11 +54,11 @@ from salon.report import (
     value,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, PairCalibration, WordingSpread
 
 Names = Mapping[str, str]
 """How each judge is printed."""
-Part = tuple[type[BaseModel], Sequence[str]] | Column
+Part = tuple[type, Sequence[str]] | Column
 """Some fields of a result class, or one column of its own."""
 NAME = 44
 SURE = 0.05
@@ -117,6 +114,14 @@ def judge_names(report: Evaluation) -> dict[str, str]:
 def is_pooled(report: Evaluation) -> bool:
     """Whether the headline is the accuracy on all pairs, as of models; of judges it is the mean over criteria."""
     return report.signature.method == "evaluate"
+
+
+def answerer_noun(report: Evaluation) -> str:
+    """What the report's judges are called: raters where all are people, models where all are models or scorers."""
+    people = [judge.kind == "person" for judge in report.judges]
+    if people and all(people):
+        return "rater"
+    return "model" if is_pooled(report) and not any(people) else "judge"
 
 
 def headline(report: Evaluation, judge: JudgeFigures) -> AccuracyFigures:
@@ -203,7 +208,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
         (CeilingFigures, QUOTED),
         (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
-        (CalibrationFigures, ("slope",)),
+        (JudgeFigures, ("says_first",)), (PairCalibration, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
     ]  # fmt: skip
@@ -212,9 +217,9 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         figures, order = headline(report, judge), judge.generators
         ceilings = figures.ceilings or figures.no_ceiling
         spearman = Cell(order.spearman, order.reason or "") if order and pooled else None
-        rows.append(
-            (judge_cell(judge, names), figures, ceilings, judge, judge.calibration, spearman, figures, judge.usage)
-        )
+        person = judge if judge.kind == "person" else None
+        start = (judge_cell(judge, names), figures, ceilings, judge, person)
+        rows.append((*start, judge.calibration, spearman, figures, judge.usage))
     which = "All pairs of all criteria" if pooled else "Means over criteria (ties counted: over all pairs)"
     return make_table(parts, rows, at_level(f"{which}, with {{}} intervals; chance is {CHANCE}.", report), names)
 
@@ -225,7 +230,8 @@ def ceiling_table(report: Evaluation, names: Names) -> Table | None:
     for judge in report.judges:
         if judge.pooled.ceilings is not None:
             criteria = tuple(part.criterion for part in judge.criteria)
-            measured.setdefault(criteria, (names[judge.name], judge.pooled.ceilings))
+            key = (*criteria, judge.name) if judge.kind == "person" else criteria
+            measured.setdefault(key, (names[judge.name], judge.pooled.ceilings))
     rows = [("all judges" if len(measured) == 1 else f"pairs of {name}", tops) for name, tops in measured.values()]
     parts: list[Part] = [Column("of", "On the pairs of"), (CeilingFigures, (*CEILINGS, "tied_share"))]
     caption = (
@@ -385,8 +391,8 @@ def wording_tables(report: Evaluation, names: Names) -> list[Table]:
     if not judges:
         return []
     parts: list[Part] = [
-        JUDGE, (WordingFigures, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
-        (WordingFigures, ("deals",)),
+        JUDGE, (WordingSpread, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
+        (WordingSpread, ("deals",)),
     ]  # fmt: skip
     rows = [
         (judge, judge.wordings, "–" if id is None else brief(criteria[id]), judge.wordings)
@@ -439,8 +445,8 @@ def band_table(report: Evaluation, names: Names) -> Table | None:
 def calibration_table(report: Evaluation, names: Names) -> Table | None:
     """One line of figures for each judge that gives chances."""
     parts: list[Part] = [
-        JUDGE, (CalibrationFigures, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
-        (CalibrationFigures, ("pairs",)),
+        JUDGE, (PairCalibration, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
+        (PairCalibration, ("pairs",)),
     ]  # fmt: skip
     calibrated = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
     rows = [(judge, figures, honesty(figures), figures) for judge, figures in calibrated]
@@ -448,7 +454,7 @@ def calibration_table(report: Evaluation, names: Names) -> Table | None:
     return make_table(parts, rows, caption, names) if rows else None
 
 
-def honesty(figures: CalibrationFigures) -> Badge:
+def honesty(figures: PairCalibration) -> Badge:
     """What the slope says."""
     slope = figures.slope
     if slope is None or slope.low is None or slope.high is None:

@@ -132,6 +132,9 @@ from .service.feedback_study import (
     feedback_study as feedback_study,
     save_feedback as save_feedback,
 )
+from .service.looking import (
+    SentPicture as SentPicture,
+)
 from .service.model import (
     BadPicture as BadPicture,
     DeadlineExceeded as DeadlineExceeded,
@@ -146,10 +149,10 @@ from .service.model import (
 from .service.service import (
     BatchFacts as BatchFacts,
     ScoringService as ScoringService,
-    SentPicture as SentPicture,
     ServiceAnswer as ServiceAnswer,
 )
 from .settings import (
+    LOCAL_RAY as LOCAL_RAY,
     PAIR_FORMATS as PAIR_FORMATS,
     CohpSettings as CohpSettings,
     DriftSettings as DriftSettings,

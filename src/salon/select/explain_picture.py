@@ -54,8 +54,8 @@ from salon.select.explanation import (
     total_of,
 )
 from salon.select.scores import list_scorers
+from salon.select.service.looking import SentPicture
 from salon.select.service.model import ModelAnswer, RecentValues
-from salon.select.service.service import SentPicture
 from salon.select.settings import ExplainSettings
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
 from salon.stats import Estimate

@@ -159,6 +159,10 @@ class DriftSettings(BaseModel):
     bins: int = Field(10, ge=2, le=100, description="Bins of the stability index.")
 
 
+LOCAL_RAY = "local"
+"""In place of an address: a cluster of this machine, for as long as the service runs."""
+
+
 class BatchSettings(Noun):
     """How requests become batches."""
 
@@ -176,3 +180,27 @@ class ServiceSettings(BatchSettings):
     decoders: int = Field(0, ge=0, le=256, description="Threads that decode pictures; 0 for one for each core.")
     loaded: int = Field(3, ge=2, le=16, description="Models in memory at most: the active one, the one before, others.")
     stuck: float = Field(120.0, gt=0, description="Seconds that one batch may take before the service says not ready.")
+    replicas: int = Field(
+        0, ge=0, le=64, description="Processes that each hold the models; 0 for none beside the server's own."
+    )
+    devices: str | None = Field(
+        None, description="Devices of the replicas in turn, such as cuda:0,cuda:1; a replica for each unless told."
+    )
+    ray: str | None = Field(None, description="Run the replicas on Ray: the address of a cluster, or a new local one.")
+
+    @property
+    def is_replicated(self) -> bool:
+        """Whether replicas look at the pictures."""
+        return self.ray is not None or self.replicas > 0 or self.devices is not None
+
+    @property
+    def replica_devices(self) -> list[str | None]:
+        """The device of each replica; None for the scorers' own choice."""
+        names = [name.strip() for name in (self.devices or "").split(",") if name.strip()]
+        count = self.replicas or len(names) or 1
+        return [names[place % len(names)] if names else None for place in range(count)]
+
+    @property
+    def ray_address(self) -> str | None:
+        """The address of the cluster; None for one on this machine."""
+        return None if self.ray in (None, LOCAL_RAY) else self.ray

@@ -14,9 +14,9 @@ from .interfaces import (
     Abilities as Abilities,
     Ask as Ask,
     Captcha as Captcha,
-    Failed as Failed,
+    FailedPicture as FailedPicture,
+    GeneratedPicture as GeneratedPicture,
     Generator as Generator,
-    Made as Made,
     Scorer as Scorer,
     ScorerCard as ScorerCard,
 )
@@ -100,4 +100,5 @@ from .votes import (
     check_shares as check_shares,
     pair_votes as pair_votes,
     study_votes as study_votes,
+    vote_word as vote_word,
 )

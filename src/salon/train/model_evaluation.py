@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from salon.check import CeilingFigures
 from salon.errors import BadFile, BadValue, DesignError, TooFew
 from salon.evaluate import (
-    CeilingFigures,
     CurveSettings,
     EvaluateSettings,
     Evaluation,
@@ -34,9 +34,11 @@ from salon.evaluate import (
     PairCeilings,
     PairContestant,
     Progress,
+    RaterNames,
     StudyEntry,
     TestPairs,
     check_leaks,
+    choose_raters,
     criterion_rows,
     evaluate,
     is_own,
@@ -44,6 +46,7 @@ from salon.evaluate import (
     match_criteria,
     model_margins,
     open_for_models,
+    person_contestants,
     score_margins,
     test_pairs_for,
     text_of,
@@ -89,6 +92,7 @@ def evaluate_models(
     settings: EvaluateSettings | None = None,
     *,
     scorers: Sequence[str] = (),
+    raters: RaterNames = (),
     criteria: Sequence[str] = (),
     curve: CurveSettings | None = None,
     device: str | None = None,
@@ -99,35 +103,41 @@ def evaluate_models(
     """What models (folders) and scorers (names, as for `salon score`) are worth on one study folder or several.
 
     `curve` asks for a learning curve of the first model of heads, on the first study. A folder with a VLM and no card
-    is asked as an untrained rater, as `rater` says. `on_forecast` gets what VLMs at endpoints will be asked.
+    is asked as an untrained rater, as `rater` says. `raters` are people of the first study, each held against the
+    others. `on_forecast` gets what VLMs at endpoints will be asked.
     """
     settings = settings or EvaluateSettings()
-    if not models and not scorers:
-        raise BadValue("a model or a scorer is needed", found="none", remedy="salon evaluate MODEL STUDY")
+    if not models and not scorers and not raters:
+        remedy = "salon evaluate MODEL STUDY, --scorer NAME or --rater ID"
+        raise BadValue("a model, a scorer or a rater to evaluate is needed", found="none", remedy=remedy)
     words = [*(f"onepass:{place}" for place in models if is_untrained_vlm(place)), *scorers]
     loaded = _load([place for place in models if not is_untrained_vlm(place)], settings, device, progress)
     scoring = ScoreSettings(device=device, rater=rater or RaterSettings())
     scorers_by_name = {word: make_scorer(word, scoring) for word in words if split_rater(word) is None}
     places = [open_for_models(place, loaded, criteria, progress) for place in studies]
     trials = [test_pairs_for(opened, loaded, settings) for opened in places]
-    raters = [_raters(words, opened, trial, scoring, criteria) for opened, (trial, _) in zip(places, trials)]
+    untrained = [_untrained(words, opened, trial, scoring, criteria) for opened, (trial, _) in zip(places, trials)]
+    people, people_notes = choose_raters(places[0].study, raters)
     on_forecast(
-        [line for entry, opened, (trial, _) in zip(raters, places, trials) for line in _costs(entry, opened, trial)]
+        [line for entry, opened, (trial, _) in zip(untrained, places, trials) for line in _costs(entry, opened, trial)]
     )
     entered: list[StudyEntry] = []
     notes: list[str] = []
     curve_result = None
-    for opened, (trial, trial_notes), study_raters in zip(places, trials, raters):
+    for opened, (trial, trial_notes), study_raters in zip(places, trials, untrained):
         notes += trial_notes
         contestants = [_model_contestant(entry, opened, trial, settings, scoring, progress) for entry in loaded]
         for word in words:
             own = study_raters[word] if word in study_raters else (scorers_by_name[word],)
             contestants.append(_scorer_contestant(own, opened, trial, progress))
+        if not entered:
+            contestants += person_contestants(opened.study, trial, people)
+            notes += people_notes
         if curve is not None and not entered:
             curve_result = _learning_curve(opened, loaded, trial, settings, curve, progress)
         names = number_repeats(entry.name for entry in contestants)
         entered.append((trial, [replace(entry, name=name) for entry, name in zip(contestants, names)]))
-    notes += [UNREAD_POLICY] if any(raters) else []
+    notes += [UNREAD_POLICY] if any(untrained) else []
     return evaluate(entered, settings, learning_curve=curve_result, notes=notes, progress=progress)
 
 
@@ -239,7 +249,7 @@ def _scorer_contestant(
     )
 
 
-def _raters(
+def _untrained(
     words: Sequence[str], opened: OpenStudy, trial: TestPairs, scoring: ScoreSettings, criteria: Sequence[str]
 ) -> dict[str, tuple[Scorer, ...]]:
     """Untrained VLMs by name, one scorer for each criterion of the trial; they are asked about all at once."""

@@ -21,16 +21,16 @@ import logging
 import time
 from collections import OrderedDict, deque
 from collections.abc import Callable, Iterable, Sequence
-from concurrent.futures import Executor, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 
 from salon.engine import cores
 from salon.errors import BadFile
 from salon.judge import ScoreSettings
+from salon.select.service.looking import LocalLooker, Looker, ReplicatedModel, SentPicture, load_replicas
 from salon.select.service.model import (
     BadPicture,
     DeadlineExceeded,
-    DecodedPicture,
     LoadInProgress,
     LoadOrder,
     ModelAnswer,
@@ -40,26 +40,6 @@ from salon.select.service.model import (
     load_scoring,
 )
 from salon.select.settings import BatchSettings, ServiceSettings
-from salon.store import read_picture
-from salon.study import Prompt
-
-_BATCHES_AT_WORK = 2
-"""Batches under way: one is decoded while the other is scored."""
-
-
-@dataclass(frozen=True)
-class SentPicture:
-    """A picture as it was sent: bytes whose header was read, and its prompt."""
-
-    data: bytes = field(repr=False)
-    sha256: str
-    pixels: int
-    prompt: Prompt | None = None
-
-    @property
-    def key(self) -> tuple[str, str]:
-        """All that the answer depends on, beside the model."""
-        return self.sha256, "" if self.prompt is None else self.prompt.model_dump_json()
 
 
 @dataclass(frozen=True)
@@ -135,25 +115,20 @@ class Batcher:
 
     def __init__(
         self,
-        model: ScoringModel,
+        looker: Looker,
         settings: BatchSettings,
-        decoders: Executor,
         tell: Callable[[BatchFacts], None] = lambda facts: None,
     ) -> None:
-        self.model, self.settings = model, settings
-        self._decoders, self._tell = decoders, tell
+        self.looker, self.settings, self._tell = looker, settings, tell
         self._queue = FairQueue()
         self._open: dict[tuple[str, str], _QueuedPicture] = {}
         self._known: OrderedDict[tuple[str, str], ModelAnswer] = OrderedDict()
         self._more = asyncio.Event()
-        self._places = asyncio.Semaphore(_BATCHES_AT_WORK)
+        self._places = asyncio.Semaphore(looker.at_once)
         self._running: asyncio.Task[None] | None = None
         self._batches: set[asyncio.Task[None]] = set()
-        self._score_turn = asyncio.Lock()
         self._pace = 0.0
         self.hits = 0
-        self.busy_since: float | None = None
-        """Since when a batch has been with the model; None while it has none."""
 
     @property
     def waiting(self) -> int:
@@ -264,15 +239,12 @@ class Batcher:
     async def _work(self, batch: list[_QueuedPicture]) -> None:
         try:
             started = time.monotonic()
-            loop = asyncio.get_running_loop()
-            opened = await asyncio.gather(
-                *(loop.run_in_executor(self._decoders, _decode, entry.picture) for entry in batch)
-            )
-            decoded = time.monotonic()
-            answers, seconds = await self._scored([entry for entry in opened if isinstance(entry, DecodedPicture)])
+            looked = await self.looker.look([entry.picture for entry in batch])
+            seconds = looked.score_seconds / self.looker.at_once * 2
             self._pace = 0.8 * self._pace + 0.2 * seconds / len(batch)
-            self._hand_out(batch, opened, answers)
-            self._tell(BatchFacts(len(batch), decoded - started, seconds, started - batch[0].since))
+            self._hand_out(batch, looked.answers)
+            waited = started - batch[0].since
+            self._tell(BatchFacts(len(batch), looked.decode_seconds, looked.score_seconds, waited))
         except BaseException as error:  # also when the loop ends: nobody waits for ever
             for entry in (future for look in batch for future in look.waiting if not future.done()):
                 entry.set_exception(RuntimeError(f"a batch failed: {error!r}"))
@@ -282,29 +254,10 @@ class Batcher:
                 self._open.pop(look.picture.key, None)
             self._places.release()
 
-    async def _scored(self, opened: Sequence[DecodedPicture]) -> tuple[list[ModelAnswer], float]:
-        """What the model says, and how long it took."""
-        if not opened:
-            return [], 0.0
-        async with self._score_turn:
-            started = self.busy_since = time.monotonic()
-            try:
-                loop = asyncio.get_running_loop()
-                answers = await loop.run_in_executor(self.model.thread, self.model.look, opened)
-            finally:
-                self.busy_since = None
-            return answers, time.monotonic() - started
-
-    def _hand_out(
-        self, batch: list[_QueuedPicture], opened: Sequence[DecodedPicture | BadFile], answers: Sequence[ModelAnswer]
-    ) -> None:
-        remaining = iter(answers)
-        for look, decoded in zip(batch, opened, strict=True):
-            if isinstance(decoded, BadFile):
-                look.tell(decoded)
-                continue
-            answer = next(remaining)
-            self._known[look.picture.key] = answer
+    def _hand_out(self, batch: list[_QueuedPicture], answers: Sequence[ModelAnswer | BadFile]) -> None:
+        for look, answer in zip(batch, answers, strict=True):
+            if isinstance(answer, ModelAnswer):
+                self._known[look.picture.key] = answer
             look.tell(answer)
         while len(self._known) > self.settings.cache:
             self._known.popitem(last=False)
@@ -315,14 +268,6 @@ class Batcher:
             self._running.cancel()
         if self._batches:
             await asyncio.wait(set(self._batches))
-
-
-def _decode(sent: SentPicture) -> DecodedPicture | BadFile:
-    try:
-        picture = read_picture(sent.data)
-    except BadFile as error:
-        return error
-    return DecodedPicture(picture.image, sent.sha256, sent.prompt, picture.width, picture.height, picture.notes)
 
 
 # -- models ------------------------------------------------------------------------------------------------------------
@@ -375,10 +320,15 @@ class ScoringService:
 
     def open(self, order: LoadOrder) -> ScoringModel:
         """Load the first model, before anything is served."""
-        model = load_scoring(order, self.scoring)
+        model = self._load(order)
         self._keep(model)
         self._history.append(model.version)
         return model
+
+    def _load(self, order: LoadOrder) -> ScoringModel:
+        if self.settings.is_replicated:
+            return load_replicas(order, self.scoring, self.settings)
+        return load_scoring(order, self.scoring)
 
     @property
     def active(self) -> ServedModel:
@@ -411,9 +361,9 @@ class ScoringService:
                 "one model at a time can be loaded", found="another is being loaded", remedy="try again soon"
             )
         async with self._turn:
-            model = await asyncio.to_thread(load_scoring, order, self.scoring)
+            model = await asyncio.to_thread(self._load, order)
             if model.version in self._loaded:
-                model.close()  # the same numbers: the one that is there serves on
+                await asyncio.to_thread(model.close)  # the same numbers: the one that is there serves on
                 return self._loaded[model.version].model
             self._keep(model)
             self._drop_oldest()
@@ -446,7 +396,9 @@ class ScoringService:
         return self._loaded[version]
 
     def _keep(self, model: ScoringModel) -> None:
-        batcher = Batcher(model, self.settings, self._decoders, lambda facts: self.tell(facts))
+        local = model.looker if isinstance(model, ReplicatedModel) else None
+        looker = local or LocalLooker(model, self._decoders)
+        batcher = Batcher(looker, self.settings, lambda facts: self.tell(facts))
         self._loaded[model.version] = ServedModel(model, batcher)
 
     def _drop_oldest(self) -> None:
@@ -464,7 +416,7 @@ class ScoringService:
         while not loaded.batcher.idle:
             await asyncio.sleep(0.05)
         await loaded.batcher.close()
-        loaded.model.close()
+        await asyncio.to_thread(loaded.model.close)
 
     # -- answers -------------------------------------------------------------------------------------------------------
 
@@ -497,13 +449,17 @@ class ScoringService:
         """Is there a model, and does it get on with its work?"""
         if self.closing or not self._history:
             return False
-        since = self.active.batcher.busy_since
-        return since is None or time.monotonic() - since < self.settings.stuck
+        return self.active.batcher.looker.moves(self.settings.stuck)
+
+    def end(self) -> None:
+        """End models that `close` did not, such as when nothing was ever served."""
+        for loaded in self._loaded.values():
+            loaded.model.close()
 
     async def close(self) -> None:
-        """Finish what is under way, and end all threads."""
+        """Finish what is under way, and end all threads and replicas."""
         self.closing = True
         for loaded in self._loaded.values():
             await loaded.batcher.close()
-            loaded.model.close()
+            await asyncio.to_thread(loaded.model.close)
         self._decoders.shutdown(wait=False)

@@ -3,13 +3,14 @@
     SalonError
     └── DatabaseError             the database cannot do this now
         ├── Unavailable           it cannot be opened, read or written: absent, locked, no room, wrong password
-        │   └── Damaged           its file is no whole SQLite database: restore a backup
+        │   └── DamagedDatabase   its file is no whole SQLite database: restore a backup
         ├── WrongSchema           made by another version of Salon, or not by Salon at all
         ├── StudyThere            it holds a study already
         ├── NoStudy               it holds no study yet
         ├── NotYours              a task that is not this rater's, or not there
         ├── AlreadyAnswered       the task has an answer under another key
         ├── KeyReused             the key stands for another answer
+        ├── TasksMoved            another worker changed the rater's tasks meanwhile: read them again
         ├── NotActive             the rater is paused, removed or withdrawn
         ├── UnknownRater          no rater has this id
         ├── NothingToUndo         no answer may be taken back
@@ -59,7 +60,7 @@ class Unavailable(DatabaseError):
     """The database cannot be opened, read or written."""
 
 
-class Damaged(Unavailable):
+class DamagedDatabase(Unavailable):
     """The file is no whole SQLite database."""
 
 
@@ -85,6 +86,10 @@ class AlreadyAnswered(DatabaseError):
 
 class KeyReused(DatabaseError):
     """The idempotency key stands for another answer of this rater."""
+
+
+class TasksMoved(DatabaseError):
+    """Another worker changed the rater's tasks meanwhile."""
 
 
 class NotActive(DatabaseError):
@@ -119,9 +124,9 @@ IDLE_S = 1.0
 """After so many seconds without use a connection to a server is tried before it is trusted."""
 
 
-def damaged_error(why: str, where: str) -> Damaged:
+def damaged_error(why: str, where: str) -> DamagedDatabase:
     """The error for a SQLite file that is not whole, with the way to restore it."""
-    return Damaged(
+    return DamagedDatabase(
         "a SQLite database that is whole is needed",
         found=f"a damaged file: {why}",
         where=where,

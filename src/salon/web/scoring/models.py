@@ -81,6 +81,7 @@ def _models_answer(request: Request) -> ModelsAnswer:
                 waiting=loaded.batcher.waiting,
                 changed=loaded.model.changed_files(),
                 criteria=tuple(answers.criterion_info(line) for line in loaded.model.criteria),
+                replicas=tuple(loaded.batcher.looker.status()),
             )
             for loaded in service.versions
         ),

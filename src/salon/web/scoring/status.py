@@ -78,6 +78,25 @@ class _ServiceGauges(Collector):
             hits.add_metric([loaded.version], loaded.batcher.hits)
             models.add_metric([loaded.model.order.name, loaded.version], int(loaded.version == active))
         yield from (hits, models)
+        yield from self._replicas()
+
+    def _replicas(self) -> Iterator[Metric]:
+        labels = ["version", "replica", "place"]
+        ready = GaugeMetricFamily("salon_scoring_replica_ready", "1 when the replica takes batches.", labels=labels)
+        busy = GaugeMetricFamily("salon_scoring_replica_batches", "Batches under way in it.", labels=labels)
+        memory = GaugeMetricFamily("salon_scoring_replica_memory_bytes", "Memory that it holds.", labels=labels)
+        deaths = CounterMetricFamily("salon_scoring_replica_deaths", "Times that it ended by itself.", labels=labels)
+        pictures = CounterMetricFamily("salon_scoring_replica_pictures", "Pictures it answered.", labels=labels)
+        for loaded in self.service.versions:
+            for replica in loaded.batcher.looker.status():
+                values = [loaded.version, str(replica.number), replica.place]
+                ready.add_metric(values, int(replica.state == "ready"))
+                busy.add_metric(values, replica.under_way)
+                if replica.memory is not None:
+                    memory.add_metric(values, replica.memory)
+                deaths.add_metric(values, replica.deaths)
+                pictures.add_metric(values, replica.answered)
+        yield from (ready, busy, memory, deaths, pictures)
 
 
 class MeterMiddleware:
@@ -119,9 +138,15 @@ async def alive() -> JSONResponse:
 
 @router.get("/readyz")
 async def ready(request: Request) -> JSONResponse:
-    """There is a model, and its queue moves; 503 otherwise. `changed` counts files that are not what was loaded."""
+    """There is a model, and its queue moves; 503 otherwise. `changed` counts files that are not what was loaded.
+
+    One replica that takes batches is enough."""
     service: ScoringService = request.app.state.service
     state = {"ready": service.ready, "version": service.active.version, "changed": len(service.changed_files())}
+    if replicas := service.active.batcher.looker.status():
+        state["replicas"] = len(replicas)
+        state["replicas_ready"] = sum(replica.state == "ready" for replica in replicas)
+        state["replica_deaths"] = sum(replica.deaths for replica in replicas)
     return JSONResponse(state, 200 if service.ready else 503)
 
 
