@@ -230,7 +230,7 @@ def _unreadable(bad: dict[str, str], total: int) -> BadFile:
         "pictures that can be read are needed",
         found=f"{len(bad):,} of {total:,} that cannot: {', '.join(first)}{', ...' if len(bad) > _MAX_NAMED else ''}",
         where=folder,
-        remedy="mend or remove them; the vectors of all others are kept, so the next run is short",
+        remedy="repair or remove them; the vectors of all others are kept, so the next run is short",
     )
 
 
