@@ -20,7 +20,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from PIL import Image
 from starlette.responses import FileResponse
 
@@ -164,6 +164,11 @@ class Images:
                     raise _no_picture()
                 _make(data, place, variant)
         return place
+
+
+def show_studio(app: FastAPI, studio: Studio) -> None:
+    """Serve this studio from now on: the first one, or the same study under other settings."""
+    app.state.images, app.state.studio = study_images(studio, app.state.secret), studio
 
 
 def study_images(studio: Studio, secret: bytes) -> Images:

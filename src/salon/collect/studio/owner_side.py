@@ -19,7 +19,7 @@ from salon.collect.plan import StudioPlan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import Pay, StudioSettings
 from salon.collect.studio.adjudication import ADJUDICATORS, AdjudicatorSide, adjudicator_name, study_after_rulings
-from salon.collect.studio.figures import LiveFigures
+from salon.collect.studio.figures import FIGURES, LiveFigures, read_figures, write_figures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
 from salon.collect.studio.stored_tallies import TalliedPlan
@@ -215,18 +215,40 @@ class OwnerSide(AdjudicatorSide, ABC):
         return visits
 
     def _check(self) -> LiveCheck:
-        """Runs in the one thread of the checker, and waits there for the worker."""
-        previous = self._checked.figures
-        if previous is None or self.database.revision() != previous.revision or self._checked.failed:
-            try:
-                self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
-            except FiguresFailed as error:
-                if not self._closing:
-                    log.warning("%s", error)
-                self._checked = LiveCheck(previous, newer=False, failed=True)
+        """Runs in the one thread of the checker, and waits there for the worker, or for another studio's."""
+        if self._is_old():
+            with self.database.alone(FIGURES):
+                self.adopt_figures()
+                if self._is_old():
+                    self._compute_figures()
         figures = self._checked.figures
         self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (figures.took if figures else 0))
         return self._checked
+
+    def adopt_figures(self) -> None:
+        """Show the figures that another worker computed, where they are newer than our own."""
+        stored = None if self.database.sqlite else self.database.shared(FIGURES)
+        figures = None if stored is None else read_figures(stored[0])
+        ours = self._checked.figures
+        if figures is not None and (ours is None or figures.at > ours.at):
+            self._checked = LiveCheck(figures, newer=False)
+
+    def _is_old(self) -> bool:
+        figures = self._checked.figures
+        return figures is None or self._checked.failed or self.database.revision() != figures.revision
+
+    def _compute_figures(self) -> None:
+        previous = self._checked.figures
+        try:
+            figures = self._worker.ask(self.database, self.settings)
+        except FiguresFailed as error:
+            if not self._closing:
+                log.warning("%s", error)
+            self._checked = LiveCheck(previous, newer=False, failed=True)
+            return
+        self._checked = LiveCheck(figures, newer=False)
+        if not self.database.sqlite:
+            self.database.share(FIGURES, write_figures(figures))
 
     # -- doing ----------------------------------------------------------------------------------------------
 

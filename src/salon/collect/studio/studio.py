@@ -16,6 +16,7 @@ closes a task only if it finds it open, and it refuses what was decided on tasks
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -65,6 +66,7 @@ from salon.collect.tallies import Tallies
 from salon.store import (
     STOPPED,
     Database,
+    LostConnection,
     NewTask,
     OtherAnswer,
     RaterTask,
@@ -85,6 +87,8 @@ INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
 _VISIT_WRITE_MS = 30_000
 """Signs of life closer together than this are written down once."""
+_PATIENCE_S, _PAUSE_S = 10.0, 0.2
+"""So long a lost database is waited for, and so long between attempts."""
 _TRIES = 20
 """So often a change is begun anew when another worker was first."""
 
@@ -146,12 +150,20 @@ class Studio(RankingSide, OwnerSide):
             return step if isinstance(step, Rest) else self._shown(request, rater_tasks)
 
     def _again(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` gives, begun anew while other workers change the rater's tasks."""
-        for _ in range(_TRIES):
+        """What `attempt` gives, begun anew when another worker was first, or the database was away for a moment.
+
+        Everything that is attempted here may be done twice: tasks are put by position, and answers saved by key.
+        """
+        tries, ends = 0, time.monotonic() + _PATIENCE_S
+        while tries < _TRIES:
             try:
                 return attempt()
             except TasksMoved:
-                continue
+                tries += 1
+            except LostConnection:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(_PAUSE_S)
         raise Unavailable(
             "a rater who is served by few workers at once is needed",
             found=f"tasks that changed {_TRIES} times while they were read",
