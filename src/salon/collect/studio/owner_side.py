@@ -106,7 +106,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     folder: Path
     plan: StudioPlan
     criteria: dict[str, Criterion]
-    _tallied: TalliedPlan
+    tallied: TalliedPlan
 
     def __init__(self) -> None:
         self._checker = ThreadPoolExecutor(1, "live-check")
@@ -273,7 +273,7 @@ class OwnerSide(AdjudicatorSide, ABC):
                 remedy="invite the person as a new rater",
             )
         if self._is_out(state):
-            self.database.set_status(rater, "active", at=now, group_of=self._tallied.group_of)
+            self.database.set_status(rater, "active", at=now, group_of=self.tallied.group_of)
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
 
     def invite_adjudicator(self, *, now: int | None = None) -> Invitation:
@@ -296,12 +296,12 @@ class OwnerSide(AdjudicatorSide, ABC):
     def remove(self, rater: str, *, now: int | None = None) -> None:
         """The rater's links end and no reading of the study holds their answers; so too an adjudicator's."""
         self._end_link(rater, now)
-        self.database.set_status(rater, "removed", at=now, group_of=self._tallied.group_of)
+        self.database.set_status(rater, "removed", at=now, group_of=self.tallied.group_of)
 
     def erase(self, rater: str, *, now: int | None = None) -> None:
         """Delete the rater and everything about them, for good."""
         self._end_link(rater, now)
-        self.database.erase(rater, at=now, group_of=self._tallied.group_of)
+        self.database.erase(rater, at=now, group_of=self.tallied.group_of)
 
     def export(
         self,

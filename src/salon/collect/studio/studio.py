@@ -109,11 +109,11 @@ class Studio(RankingSide, OwnerSide):
         self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self.items = {item.id: item for item in study.nouns("items")}
         self._visits: dict[str, RaterVisit] = {}
-        self._tallied = TalliedPlan(self.plan)
+        self.tallied = TalliedPlan(self.plan)
         self._tallies = StoredTallies(database)
         self._task_cache = TaskCache(database)
-        if self._tallied.any and check:
-            database.sync_tallies(self._tallied.group_of, self._tallied.name)
+        if self.tallied.any and check:
+            database.sync_tallies(self.tallied.group_of, self.tallied.name)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -258,7 +258,7 @@ class Studio(RankingSide, OwnerSide):
                 self._request(rater_tasks, question, now), ahead, rater_tasks, self._reservation(ahead, tallies, now)
             ),
             turn=rater_tasks.turn_number,
-            group_of=self._tallied.group_of,
+            group_of=self.tallied.group_of,
         )
         rater_tasks.turn_number += 1
         if saved.repeated:
@@ -282,11 +282,11 @@ class Studio(RankingSide, OwnerSide):
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
             since = self._heard(rater, now).started_at
-            return self.database.undo_last(rater, since=since, at=now, group_of=self._tallied.group_of).id
+            return self.database.undo_last(rater, since=since, at=now, group_of=self.tallied.group_of).id
 
     def withdraw(self, rater: str, *, now: int | None = None) -> None:
         """The rater leaves: no reading of the study holds their answers, and their links end."""
-        self.database.withdraw(rater, at=now, group_of=self._tallied.group_of)
+        self.database.withdraw(rater, at=now, group_of=self.tallied.group_of)
 
     # -- which question -------------------------------------------------------------------------------------
 
@@ -326,13 +326,13 @@ class Studio(RankingSide, OwnerSide):
         tallies = self._newest_tallies()
         with tallies.turn:
             step = next_question(self.plan, request.state(history, tallies))
-        run = self._tallied.run_of(step) if isinstance(step, RaterQuestion) else None
+        run = self.tallied.run_of(step) if isinstance(step, RaterQuestion) else None
         is_adaptive = run is not None and run.phase.design.kind == "adaptive"
         return step if isinstance(step, RaterQuestion) and not is_adaptive else None, tallies
 
     def _newest_tallies(self) -> StoredTallies:
         """The tallies as of now; left empty where every rater answers everything, which needs none."""
-        if self._tallied.any:
+        if self.tallied.any:
             with self._tallies.turn:
                 self._tallies.refresh()
         return self._tallies
@@ -340,7 +340,7 @@ class Studio(RankingSide, OwnerSide):
     def _reservation(
         self, question: RaterQuestion, tallies: Tallies, now: int, *, strict: bool = True
     ) -> Reservation | None:
-        run = self._tallied.run_of(question)
+        run = self.tallied.run_of(question)
         return None if run is None else reserve_question(run, question, tallies, now, strict=strict)
 
     def _number(self, state: StoredRater) -> int:

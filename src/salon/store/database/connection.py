@@ -395,6 +395,8 @@ class PreparedStatement:
             return driver.execute(text, values if order is None else [values[name] for name in order])
         except connection.dialect.loaded_dbapi.Error as error:
             kind = connection.dialect.loaded_dbapi.Error
+            if getattr(driver, "broken", False):  # the server went away
+                connection.invalidate(error)
             raise DBAPIError.instance(text, None, error, kind, dialect=connection.dialect) from error
 
     def _text(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:

@@ -132,10 +132,12 @@ def _listen(
                 driver.execute(f"LISTEN {CHANNEL}")
                 listening.set()
                 _tell(on_news, "")
-                while not stop.is_set():
-                    for news in driver.notifies(timeout=_POLL_S):
-                        _tell(on_news, news.payload)
-                driver.execute("UNLISTEN *")
+                try:
+                    while not stop.is_set():
+                        for news in driver.notifies(timeout=_POLL_S):
+                            _tell(on_news, news.payload)
+                finally:
+                    connection.invalidate()  # no other use of it is to hear the news
         except (DatabaseError, psycopg.Error):  # the server was restarted: listen again, and look for what was missed
             stop.wait(_AGAIN_S)
 
