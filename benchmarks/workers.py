@@ -171,7 +171,7 @@ def _count(folder: Path, url: str, heard: Heard, workers: int, kills: int, crash
         after = {tally.key: (tally.answers, set(tally.pending)) for tally in database.changed_tallies(0)[0]}
         with database.reading() as connection:
             query = select(tables.tasks.c.about, func.count()).group_by(tables.tasks.c.about)
-            dealt = {about: number for about, number in connection.execute(query)}
+            dealt = dict(connection.execute(query).all())  # type: ignore[arg-type]  # rows of two
         times = [dealt.get(key, 0) for key in run.keys]
         differ = sum(before.get(key) != after.get(key) for key in before.keys() | after.keys())
         limits = {"dealt": sum(times), "most_dealt": max(times), "spread": max(times) - min(times)}

@@ -10,17 +10,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import BaseModel
 
+from salon.check import CeilingFigures
 from salon.evaluate.pair_results import (
     CHANCE,
     KIND_WORDS,
     AccuracyFigures,
     BandFigures,
     BucketFigures,
-    CalibrationFigures,
-    CeilingFigures,
     FigureCorrelation,
+    GeneratorFigures,
+    GeneratorOrder,
     JudgeAgreement,
     JudgeCriterion,
     JudgeFigures,
@@ -29,7 +29,6 @@ from salon.evaluate.pair_results import (
     PanelFigures,
     SeedSpread,
     UsageFigures,
-    WordingFigures,
 )
 from salon.evaluate.results import (
     Evaluation,
@@ -57,11 +56,11 @@ from salon.report import (
     value,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, PairCalibration, WordingSpread
 
 Names = Mapping[str, str]
 """How each judge is printed."""
-Part = tuple[type[BaseModel], Sequence[str]] | Column
+Part = tuple[type, Sequence[str]] | Column
 """Some fields of a result class, or one column of its own."""
 NAME = 44
 SURE = 0.05
@@ -72,6 +71,7 @@ QUOTED = ("next_rater", "oracle")
 """Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
 CEILINGS = (*QUOTED, "leave_one_out", "leave_one_out_dropped", "panel", "cap")
 JUDGE: Part = (JudgeFigures, ("name",))
+JUDGE_NAME = columns_of(JudgeFigures, "name")[0]
 WITH_JUDGES = (JudgeFigures, TickJudgeFigures, ScorerFigures, PairedFigures, JudgeAgreement, TickAgreement, FlagJudge)
 """Results whose `name`, `judge`, `first` and `second` are judges."""
 WHY = {
@@ -208,10 +208,10 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
     """All judges: accuracy and what it is made of, beside its ceilings."""
     pooled = is_pooled(report)
     parts: list[Part] = [
-        Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
+        JUDGE_NAME, (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
         (CeilingFigures, QUOTED),
         (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
-        (JudgeFigures, ("says_first",)), (CalibrationFigures, ("slope",)),
+        (JudgeFigures, ("says_first",)), (PairCalibration, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
     ]  # fmt: skip
@@ -246,7 +246,7 @@ def ceiling_table(report: Evaluation, names: Names) -> Table | None:
 def criterion_table(report: Evaluation, judge: JudgeFigures) -> Table:
     """Every figure of a judge, criterion by criterion."""
     parts: list[Part] = [
-        Column("name", "Criterion"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
+        *columns_of(JudgeCriterion, "name"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
         (CeilingFigures, QUOTED), (JudgeCriterion, ("with_ties", "tau", "decided", "asked", "panel_pairs")),
     ]  # fmt: skip
     rows = [
@@ -267,7 +267,7 @@ def matrix_table(report: Evaluation, names: Names) -> Table | None:
     if len(criteria) < 2:
         return None
     columns = [
-        Column("name", "Judge"),
+        JUDGE_NAME,
         *(Column(str(i), name, "estimate", 3) for i, name in enumerate(criteria.values())),
     ]
     rows: list[tuple[object, ...]] = []
@@ -313,7 +313,7 @@ def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str
     first = {bucket.split: bucket for _, buckets in reversed(parts) for bucket in buckets}
     if len(splits) < 2:
         return None
-    columns = [Column("name", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
+    columns = [JUDGE_NAME, *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
     rows: list[dict[str, object]] = []
     for name, buckets in parts:
         by_split = {bucket.split: bucket for bucket in buckets}
@@ -394,8 +394,8 @@ def wording_tables(report: Evaluation, names: Names) -> list[Table]:
     if not judges:
         return []
     parts: list[Part] = [
-        JUDGE, (WordingFigures, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
-        (WordingFigures, ("deals",)),
+        JUDGE, (WordingSpread, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
+        (WordingSpread, ("deals",)),
     ]  # fmt: skip
     rows = [
         (judge, judge.wordings, "–" if id is None else brief(criteria[id]), judge.wordings)
@@ -448,8 +448,8 @@ def band_table(report: Evaluation, names: Names) -> Table | None:
 def calibration_table(report: Evaluation, names: Names) -> Table | None:
     """One line of figures for each judge that gives chances."""
     parts: list[Part] = [
-        JUDGE, (CalibrationFigures, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
-        (CalibrationFigures, ("pairs",)),
+        JUDGE, (PairCalibration, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
+        (PairCalibration, ("pairs",)),
     ]  # fmt: skip
     calibrated = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
     rows = [(judge, figures, honesty(figures), figures) for judge, figures in calibrated]
@@ -457,7 +457,7 @@ def calibration_table(report: Evaluation, names: Names) -> Table | None:
     return make_table(parts, rows, caption, names) if rows else None
 
 
-def honesty(figures: CalibrationFigures) -> Badge:
+def honesty(figures: PairCalibration) -> Badge:
     """What the slope says."""
     slope = figures.slope
     if slope is None or slope.low is None or slope.high is None:
@@ -474,14 +474,14 @@ def generator_tables(report: Evaluation, names: Names, most: int = 30) -> list[T
     orders = [(judge, order) for judge in report.judges if (order := judge.generators) and order.generators][:most]
     if not orders:
         return []
-    columns = [Column(name, name.capitalize(), "estimate", 2) for name in ("spearman", "kendall")]
+    columns = columns_of(GeneratorOrder, "spearman", "kendall")
     rows = [
         (judge, *(Cell(figure, order.reason or (figure.method if figure else "")) for figure in figures))
         for judge, order in orders
         for figures in [(order.spearman, order.kendall)]
     ]
     caption = "Correlation with people over generators, with {} intervals; none where no draw changes the order."
-    shares = [Column("generator", "Generator"), Column("people", "People", "estimate", 3)]
+    shares = columns_of(GeneratorFigures, "generator", "people")
     shares += [Column(str(i), names[judge.name], "estimate", 3) for i, (judge, _) in enumerate(orders)]
     by_name = [{row.generator: row.predicted for row in order.generators} for _, order in orders]
     won = [
@@ -543,7 +543,7 @@ def study_table(report: Evaluation, names: Names) -> Table | None:
     studies = (report, *report.also)
     if len(studies) < 2:
         return None
-    columns = [Column("name", "Judge"), *(Column(str(i), brief(s.study, 30), "text") for i, s in enumerate(studies))]
+    columns = [JUDGE_NAME, *(Column(str(i), brief(s.study, 30), "text") for i, s in enumerate(studies))]
     by_name = [{judge.name: judge.pooled for judge in study.judges} for study in studies]
     rows: list[tuple[object, ...]] = []
     for name in dict.fromkeys(judge.name for study in studies for judge in study.judges):

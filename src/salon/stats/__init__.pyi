@@ -51,6 +51,7 @@ from .arena_design import (
     set_chance as set_chance,
     variance_gains as variance_gains,
 )
+from .binomial import fair_coin_p as fair_coin_p
 from .budget import (
     BudgetRow as BudgetRow,
     Thinning as Thinning,
@@ -65,12 +66,18 @@ from .checklist_ceilings import (
     TickCeilings as TickCeilings,
     tick_ceilings as tick_ceilings,
 )
-from .comparisons import (
+from .comparison_graph import (
     Dominance as Dominance,
-    PairCounts as PairCounts,
+    GraphShape as GraphShape,
     connectivity as connectivity,
-    count_pairs as count_pairs,
+    counts_connectivity as counts_connectivity,
+    counts_dominance as counts_dominance,
     dominance as dominance,
+)
+from .comparisons import (
+    PairCounts as PairCounts,
+    count_pairs as count_pairs,
+    pair_rows as pair_rows,
 )
 from .crowd import (
     CrowdPrior as CrowdPrior,
@@ -104,6 +111,9 @@ from .intervals import (
 )
 from .jit import compiled as compiled
 from .judge_quality import (
+    CalibrationBin as CalibrationBin,
+    PairCalibration as PairCalibration,
+    WordingSpread as WordingSpread,
     band as band,
     pair_calibration as pair_calibration,
     self_agreement as self_agreement,
@@ -169,6 +179,7 @@ from .pair_covariates import (
 )
 from .pair_errors import (
     Errors as Errors,
+    FittedInformation as FittedInformation,
     bootstrap_scores as bootstrap_scores,
     cluster_scores as cluster_scores,
     clustered_errors as clustered_errors,
@@ -253,6 +264,8 @@ from .residuals import (
 from .result import (
     Estimate as Estimate,
     Test as Test,
+    described as described,
+    result as result,
 )
 from .score_agreement import (
     agreement_draws as agreement_draws,
@@ -288,6 +301,7 @@ from .signal_tests import (
     t_test as t_test,
 )
 from .simulate import (
+    ComparisonColumns as ComparisonColumns,
     RankingLaw as RankingLaw,
     expected_tau as expected_tau,
     fit_tau as fit_tau,

@@ -24,10 +24,10 @@ from salon.web.errors import log
 from salon.web.guard import RequestGuard
 from salon.web.images import show_studio
 from salon.web.limits import SharedLimits, make_buckets
-from salon.web.pages import adjudicator, owner, owner_forms, rater
+from salon.web.pages import adjudicator, owner, owner_forms, owner_panel, panel, rater
 from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
-_ROUTED = (api_rater, rater, images, auth, api_owner, owner, owner_forms, adjudicator, rendering)
+_ROUTED = (api_rater, rater, images, auth, panel, api_owner, owner, owner_forms, owner_panel, adjudicator, rendering)
 """Modules with routes. They are tried in this order, so the most frequent requests come first."""
 
 
@@ -47,6 +47,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     buckets = make_buckets if studio.database.sqlite else SharedLimits(studio.database, secret).make_buckets
     password = read_password(settings.folder)
     app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=password, make_buckets=buckets)
+    app.state.panel_door = panel.PanelDoor(settings, secret, buckets)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
     for module in _ROUTED:
