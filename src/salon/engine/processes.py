@@ -169,23 +169,22 @@ def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) 
         try:
             good, answer = pipe.recv()
         except (EOFError, OSError):
-            yield index, _death(worker, index)
+            worker.pipe.close()
+            worker.process.join(JOIN_SECONDS)
+            code = worker.process.exitcode
+            reason = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
+            yield (
+                index,
+                WorkerDied(
+                    "a worker process ended before its task was done",
+                    found=reason,
+                    where=f"task {index}",
+                    remedy="run it again; if memory ran out, with fewer processes",
+                ),
+            )
             continue
         idle.append(worker)
         yield index, answer if good else unpack_error(*answer)
-
-
-def _death(worker: _Worker, index: int) -> WorkerDied:
-    worker.pipe.close()
-    worker.process.join(JOIN_SECONDS)
-    code = worker.process.exitcode
-    reason = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
-    return WorkerDied(
-        "a worker process ended before its task was done",
-        found=reason,
-        where=f"task {index}",
-        remedy="run it again; if memory ran out, with fewer processes",
-    )
 
 
 def _end(workers: list[_Worker]) -> None:

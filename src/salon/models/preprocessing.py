@@ -64,7 +64,16 @@ class PatchLayout:
 def resized_size(width: int, height: int, rule: PictureRule, side: int) -> tuple[int, int]:
     """Width and height after the resize; `side` is the network's, or with patches the unit of both sides."""
     if rule.fit == "patches":
-        return _in_patches(width, height, (rule.budget or 256) * side**2, side)
+        # multiples of `unit` near a number of pixels: floors when there are too many, ceilings when there are too few
+        pixels = (rule.budget or 256) * side**2
+        sides = [max(side, round(length / side) * side) for length in (width, height)]
+        if sides[0] * sides[1] > pixels:
+            scale = math.sqrt(width * height / pixels)
+            sides = [max(side, math.floor(length / scale / side) * side) for length in (width, height)]
+        elif sides[0] * sides[1] < pixels:
+            scale = math.sqrt(pixels / (width * height))
+            sides = [math.ceil(length * scale / side) * side for length in (width, height)]
+        return sides[0], sides[1]
     if rule.fit == "stretch":
         return side, side
     if rule.fit == "pad":
@@ -82,18 +91,6 @@ def size_refusal(width: int, height: int, rule: PictureRule, side: int) -> str |
     if rule.fit == "pad" and min(resized_size(width, height, rule, side)) < 1:
         return f"{width} x {height} pixels: nothing is left of its shorter side when the longer one becomes {side}"
     return None
-
-
-def _in_patches(width: int, height: int, pixels: int, unit: int) -> tuple[int, int]:
-    """Multiples of `unit` near a number of pixels: floors when there are too many, ceilings when there are too few."""
-    sides = [max(unit, round(length / unit) * unit) for length in (width, height)]
-    if sides[0] * sides[1] > pixels:
-        scale = math.sqrt(width * height / pixels)
-        sides = [max(unit, math.floor(length / scale / unit) * unit) for length in (width, height)]
-    elif sides[0] * sides[1] < pixels:
-        scale = math.sqrt(pixels / (width * height))
-        sides = [math.ceil(length * scale / unit) * unit for length in (width, height)]
-    return sides[0], sides[1]
 
 
 def _start(margin: int, rule: PictureRule) -> int:

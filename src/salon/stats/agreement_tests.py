@@ -464,7 +464,12 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
             return None
         signs = sparse.csr_array((data[start:end], (row, column)), shape=(len(own), len(voters)))
         if len(voters) <= _ALL_FLIPS:
-            _count_law(laws, _all_flips((signs.T @ signs).toarray()))
+            # all values of S over the flips of blocks; the first block stays, as S does not change when all are flipped
+            products = np.rint((signs.T @ signs).toarray()).astype(np.int64)
+            totals = np.zeros(1 << (len(products) - 1), np.int64)
+            _fill_flips(products, totals)
+            values, counts = np.unique(totals, return_counts=True)
+            _count_law(laws, ExactLaw(values, np.log(counts / len(totals))))
         else:
             w, d = match_cumulants(*flip_cumulants(signs))
             weights.append(w)
@@ -489,15 +494,6 @@ def flip_cumulants(signs: sparse.csr_array) -> tuple[float, float]:
     through = np.asarray(signs.multiply(signs.T.dot(M).T).sum(axis=0))
     third = float(((M @ M) * M).sum()) - 3 * float(own @ through) + 2 * float((own**3).sum())
     return second, third
-
-
-def _all_flips(gram: Floats) -> ExactLaw:
-    """All values of S over the flips of blocks; the first block stays, as S does not change when all are flipped."""
-    products = np.rint(gram).astype(np.int64)
-    totals = np.zeros(1 << (len(products) - 1), np.int64)
-    _fill_flips(products, totals)
-    values, counts = np.unique(totals, return_counts=True)
-    return ExactLaw(values, np.log(counts / len(totals)))
 
 
 @compiled

@@ -149,16 +149,7 @@ def _simulated(
 ) -> tuple[float, str]:
     """The simultaneous critical value from the law of the largest difference."""
     draws = _draws(len(C)) if draws is None else draws
-    normal = float(np.quantile(_maxima(C, se, draws, rng), level))
-    return float(-stdtrit(df, ndtr(-normal))), f"all pairs at once, {draws:,} simulated maxima"
-
-
-def _draws(n: int) -> int:
-    return min(_MOST, max(_FEWEST, _WORK // (n * (n - 1) // 2)))
-
-
-def _maxima(C: Floats, se: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Drawn values of the largest standardised difference; a block of draws at a time."""
+    # drawn values of the largest standardised difference; a block of draws at a time
     if draws < 100:
         raise BadValue("at least 100 draws are needed for a critical value", found=draws)
     factor = _factor(C, rng)
@@ -168,7 +159,12 @@ def _maxima(C: Floats, se: Floats, draws: int, rng: np.random.Generator) -> Floa
     for start in range(0, draws, _BLOCK):
         part = maxima[start : start + _BLOCK]
         _largest(factor @ rng.standard_normal((factor.shape[1], len(part))), precision, part)
-    return maxima
+    normal = float(np.quantile(maxima, level))
+    return float(-stdtrit(df, ndtr(-normal))), f"all pairs at once, {draws:,} simulated maxima"
+
+
+def _draws(n: int) -> int:
+    return min(_MOST, max(_FEWEST, _WORK // (n * (n - 1) // 2)))
 
 
 @compiled

@@ -214,7 +214,14 @@ def fit_sigmoid(q: ArrayLike, target: ArrayLike, *, low: float, high: float) -> 
     a, b = slope / unit, shift - slope * middle / unit
     residual = float(np.sqrt(np.mean((fitted - share) ** 2))) * (high - low)
     curve = Sigmoid(a, b, float(low), float(high), residual, len(x))
-    return replace(curve, covariance=_sandwich(curve, x, t))
+    n = len(x)
+    if n == 2:
+        sandwich: Floats | None = None
+    else:
+        J, r = curve.gradient(x), t - curve.apply(x)
+        bread = np.linalg.pinv(J)  # (J'J)^-1 J'
+        sandwich = np.asarray((bread * r**2) @ bread.T * n / (n - 2))
+    return replace(curve, covariance=sandwich)
 
 
 def min_max_sigmoid(q: ArrayLike, *, low: float, high: float, steepness: float = 6.0) -> Sigmoid:
@@ -260,15 +267,6 @@ def _search(z: Floats, share: Floats) -> tuple[float, float]:
     if best.status <= 0:
         raise NotConverged("the calibration curve did not settle", found=best.message, remedy="add rating anchors")
     return float(best.x[0]), float(best.x[1])
-
-
-def _sandwich(curve: Sigmoid, x: Floats, t: Floats) -> Floats | None:
-    n = len(x)
-    if n == 2:
-        return None
-    J, r = curve.gradient(x), t - curve.apply(x)
-    bread = np.linalg.pinv(J)  # (J'J)^-1 J'
-    return np.asarray((bread * r**2) @ bread.T * n / (n - 2))
 
 
 def _points(q: ArrayLike, target: ArrayLike, low: float, high: float) -> tuple[Floats, Floats]:

@@ -76,7 +76,19 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
     chain = [own.face, *_chain(own, text)]
     fonts_by_place = _fonts_by_place(text, chain)
     fonts = list(fonts_by_place)
-    _refuse_missing(text, fonts)
+    missing = [c for c, font in zip(text, fonts) if font is None and not c.isspace()]
+    if missing:
+        names = [f"{c} ({unicodedata.name(c, f'U+{ord(c):04X}').lower()})" for c in dict.fromkeys(missing)]
+        cjk = any(unicodedata.east_asian_width(c) in "WF" and unicodedata.category(c) == "Lo" for c in missing)
+        remedy = "leave them out or say it in words; emoji are set only where a plain symbol exists, as for ★ ♥ ☀ ✓"
+        if cjk and not importlib.util.find_spec("justmytype_intl_cjk"):
+            remedy = "pip install 'salon[cjk]'"
+        raise BadValue(
+            "characters that an installed font can draw are needed",
+            found=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
+            where=repr(text[:60]),
+            remedy=remedy,
+        )
     spans: list[Span] = []
     for place, font in enumerate(fonts):
         font = font or (spans[-1][2] if spans else own)  # spaces in the font of what comes before them
@@ -168,20 +180,3 @@ def script_of(character: str) -> str | None:
     if character.isalpha():
         return unicodedata.name(character, "?").split(" ")[0]
     return "SYMBOL" if unicodedata.category(character) == "So" else None
-
-
-def _refuse_missing(text: str, fonts: list[LoadedFont | None]) -> None:
-    missing = [c for c, font in zip(text, fonts) if font is None and not c.isspace()]
-    if not missing:
-        return
-    names = [f"{c} ({unicodedata.name(c, f'U+{ord(c):04X}').lower()})" for c in dict.fromkeys(missing)]
-    cjk = any(unicodedata.east_asian_width(c) in "WF" and unicodedata.category(c) == "Lo" for c in missing)
-    remedy = "leave them out or say it in words; emoji are set only where a plain symbol exists, as for ★ ♥ ☀ ✓"
-    if cjk and not importlib.util.find_spec("justmytype_intl_cjk"):
-        remedy = "pip install 'salon[cjk]'"
-    raise BadValue(
-        "characters that an installed font can draw are needed",
-        found=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
-        where=repr(text[:60]),
-        remedy=remedy,
-    )

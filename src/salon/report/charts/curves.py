@@ -356,6 +356,11 @@ def scatter(
         f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
         for row in rows
     ]
+    if x_line is None or not x.low <= x_line[1] <= x.high:
+        upright: Markup | None = None
+    else:
+        at = x(x_line[1])
+        upright = group(line(at, frame[1], at, frame[3], "null-line dashed"), tip=x_line[0])
     return canvas(
         width,
         height,
@@ -364,7 +369,7 @@ def scatter(
         text(0, 12, y_label, "axis-label", room=width),
         x_grid(x, top, bottom),
         y_grid(y, left, width - 12),
-        _upright(x_line, x, frame),
+        upright,
         _level(y_line, y, frame),
         *(_cross(row, x, y) for row in rows),
         *(_scatter_dot(row, x, y, tip) for row, tip in zip(rows, tips)),
@@ -422,13 +427,6 @@ def _choices(x: float, y: float, wide: float) -> Iterable[tuple[float, float]]:
 
 def _around(x: float, y: float) -> Box:
     return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
-
-
-def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
-    if mark is None or not x.low <= mark[1] <= x.high:
-        return None
-    at = x(mark[1])
-    return group(line(at, frame[1], at, frame[3], "null-line dashed"), tip=mark[0])
 
 
 def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup | None:

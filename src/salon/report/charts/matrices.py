@@ -240,11 +240,15 @@ def radar(axes: Sequence[str], contestants: Sequence[Spokes], *, title: str = "R
     head, used = legend(keys, 0, 0, width)
     radius = max(60.0, min(*(_room(axis, at, len(axes), width) for at, axis in enumerate(axes)), 170.0))
     x, y = width / 2, used + 44 + radius
+    lines = []
+    for contestant in contestants:
+        parts = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, contestant.values) if v is not None]
+        lines.append(f"{contestant.label}: {', '.join(parts) or 'nothing'}")
     return canvas(
         width,
         max(_point(at, len(axes), x, y, radius)[1] for at in range(len(axes))) + 34,
         title,
-        _radar_words(axes, contestants),
+        ("; ".join(lines) + "."),
         head,
         *(_ring(axes, x, y, radius * ring) for ring in RINGS),
         *(line(x, y, *_point(at, len(axes), x, y, radius), "grid") for at in range(len(axes))),
@@ -309,11 +313,3 @@ def _check_radar(axes: Sequence[str], contestants: Sequence[Spokes]) -> None:
     for contestant in contestants:
         if len(contestant.values) != len(axes):
             raise BadValue("a value for each axis is needed", found=len(contestant.values), where=contestant.label)
-
-
-def _radar_words(axes: Sequence[str], contestants: Sequence[Spokes]) -> str:
-    lines = []
-    for contestant in contestants:
-        parts = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, contestant.values) if v is not None]
-        lines.append(f"{contestant.label}: {', '.join(parts) or 'nothing'}")
-    return "; ".join(lines) + "."
