@@ -26,7 +26,7 @@ from benchmarks.render import brief
 from salon.engine import cores
 from salon.models import embedded_networks as effnet, encode_pictures, open_encoder
 from salon.models.embeddings import EmbeddingCache
-from salon.render import STYLES, Hand, encode_png, lay_out, plan_poster
+from salon.render import STYLES, DrawingHabits, encode_png, lay_out, plan_poster
 from salon.render.paint.raster import paint
 from salon.store import read_picture
 
@@ -49,7 +49,7 @@ def draw(folder: Path) -> list[Path]:
     """A poster of each style as a file."""
     paths = [folder / f"{style}.png" for style in STYLES]
     for style, path in zip(STYLES, paths):
-        plan = plan_poster(brief(style), Hand(), 1)
+        plan = plan_poster(brief(style), DrawingHabits(), 1)
         path.write_bytes(encode_png(paint(lay_out(plan).layers, plan.width, plan.height)))
     return paths
 

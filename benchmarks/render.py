@@ -25,10 +25,10 @@ from salon.render import (
     STYLES,
     Box,
     Brief,
+    DrawingHabits,
     Face,
     Fill,
     Group,
-    Hand,
     Layer,
     Linear,
     Poster,
@@ -77,11 +77,11 @@ def brief(style: str) -> Brief:
 
 def phases(style: str) -> tuple[dict[str, float], Poster, np.ndarray, bytes]:
     """Milliseconds of each phase of one poster, and what came of them."""
-    plan = plan_poster(brief(style), Hand(), 1)
+    plan = plan_poster(brief(style), DrawingHabits(), 1)
     poster = lay_out(plan)
     pixels = paint(poster.layers, plan.width, plan.height)
     times = {
-        "plan": fewest(lambda: plan_poster(brief(style), Hand(), 1)),
+        "plan": fewest(lambda: plan_poster(brief(style), DrawingHabits(), 1)),
         "layout": fewest(lambda: lay_out(plan)),
         "paint": fewest(lambda: paint(poster.layers, plan.width, plan.height)),
         "png": fewest(lambda: encode_png(pixels)),

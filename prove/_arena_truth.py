@@ -57,7 +57,7 @@ def recorded_posters(folder: Path, prompts: int, *, seed: int) -> Path:
 def _record(house: House, prompt: str, seed: int) -> Layout:
     """The record of a poster on which nothing stands but what is wrong with it."""
     own = poster_seed(house.name, prompt, seed)
-    styles = house.hand.styles or ("Minimalist",)
+    styles = house.habits.styles or ("Minimalist",)
     return Layout(
         width=64,
         height=64,

@@ -72,7 +72,7 @@ def hued_study(folder: Path, count: int, *, seed: int = 0) -> Hued:
         brief = plain.model_copy(update={"palette": ("orange", "navy"), "style": "Minimalist", **_BARE})
         prompts[brief.id] = brief_prompt(brief)
         knobs = {"wrong-color": max(float(rng.uniform()), 0.001)}
-        poster = draw_poster(brief, HOUSES["proof"].hand, seed=next(seeds), knobs=knobs, width=SIDE, height=SIDE)
+        poster = draw_poster(brief, HOUSES["proof"].habits, seed=next(seeds), knobs=knobs, width=SIDE, height=SIDE)
         layout, id = poster.layout, f"poster-{number:03d}"
         painted[id] = paint_png(poster.layers, layout.width, layout.height)
         items.append(Item(id=id, prompt=brief.id, generator="proof+wrong-color", image=f"images/{id}.png"))
@@ -175,7 +175,7 @@ def _other_posters(count: int = 120) -> tuple[list[Image.Image], Floats]:
     pictures = []
     for number, brief in enumerate(builtin_briefs()[:count]):
         bare = brief.model_copy(update={"style": "Minimalist", **_BARE})
-        poster = draw_poster(bare, HOUSES["proof"].hand, seed=10_000 + number, width=SIDE, height=SIDE)
+        poster = draw_poster(bare, HOUSES["proof"].habits, seed=10_000 + number, width=SIDE, height=SIDE)
         file = paint_png(poster.layers, poster.layout.width, poster.layout.height)
         pictures.append(Image.open(io.BytesIO(file)).convert("RGB").resize((32, 32), Image.Resampling.BOX))
     return pictures, np.array([np.asarray(one.convert("L"), float).mean() for one in pictures])

@@ -99,7 +99,7 @@ def copies(rng: np.random.Generator) -> Rows:
     bits: dict[str, list[int]] = {name: [] for name in COPIES}
     for number, brief in enumerate(chosen):
         for house in ("proof", "atelier"):
-            poster = draw_poster(brief, HOUSES[house].hand, seed=poster_seed(house, brief.id, 0))
+            poster = draw_poster(brief, HOUSES[house].habits, seed=poster_seed(house, brief.id, 0))
             image = Image.fromarray(paint(poster.layers, poster.layout.width, poster.layout.height))
             hashes[number, house] = own = int(picture_hash(image), 16)
             if house == "proof" and number < COPIED:

@@ -62,7 +62,7 @@ def answers(case: tuple[Brief, str]) -> list[Answer]:
     """Every point of one poster."""
     brief, name = case
     house, seed = HOUSES[name], poster_seed(name, brief.id, SEED)
-    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed), width=WIDTH, height=HEIGHT)
+    poster = draw_poster(brief, house.habits, seed=seed, knobs=house.knobs(seed), width=WIDTH, height=HEIGHT)
     data = paint_png(poster.layers, WIDTH, HEIGHT)
     image = Image.open(io.BytesIO(data)).convert("RGB")
     seen = PictureView(image, None, lambda: remembered_reading(image, hashlib.sha256(data).hexdigest(), _kept()))

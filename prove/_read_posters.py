@@ -85,7 +85,7 @@ def sample(posters: int) -> Iterator[Case]:
 def drawn(case: Case, **knobs: float) -> tuple[Poster, np.ndarray]:
     """The poster and its pixels at their own size."""
     named = {kind.replace("_", "-"): strength for kind, strength in knobs.items()}
-    poster = draw_poster(case[0], HOUSES["proof"].hand, seed=case[1], knobs=named)
+    poster = draw_poster(case[0], HOUSES["proof"].habits, seed=case[1], knobs=named)
     return poster, paint(poster.layers, poster.layout.width, poster.layout.height)
 
 

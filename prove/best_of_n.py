@@ -69,7 +69,7 @@ def _quality(task: tuple[str, Prompt, int]) -> list[float]:
     name, prompt, number = task
     house = HOUSES[name]
     seed = poster_seed(name, prompt.id, number)
-    layout = draw_poster(read_brief(prompt), house.hand, seed=seed, knobs=house.knobs(seed)).layout
+    layout = draw_poster(read_brief(prompt), house.habits, seed=seed, knobs=house.knobs(seed)).layout
     return [layout.quality[id] for id in CRITERIA]
 
 

@@ -71,7 +71,7 @@ class Desk:
         seeds = Seeds(fresh) if start is None else seeds_from(self.seeds[start], fresh, strength)
         key = (house.name, seeds.own, *sorted(seeds.kept.items()))
         if key not in self._drawn:
-            quality = drawn_quality(self.brief, house.hand, seed=seeds, knobs=house.knobs(seeds))
+            quality = drawn_quality(self.brief, house.habits, seed=seeds, knobs=house.knobs(seeds))
             self._drawn[key] = float(np.mean(list(quality.values())))
         item = f"{self.prompt.id}/{house.name}/{'/'.join(map(str, key[1:]))}"
         self.seeds[item], self.truth[item] = seeds, self._drawn[key]

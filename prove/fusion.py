@@ -22,11 +22,10 @@ from prove._painted import DEFAULTS, TRUTHS, Case, case
 from salon.check.protocols import MEASURES, matched_groups, measure_group
 from salon.collect.simulate.ppaint_like import ppaint_plan
 from salon.fuse import FuseSettings, Method, MethodPair
-from salon.fuse.fits import pair_dominance
 from salon.fuse.fuse import calibrated_scores, compare_methods
 from salon.fuse.results import CompareFigures
 from salon.fuse.scores import fit_anchored
-from salon.stats import induced_outcomes, method_agreement
+from salon.stats import counts_dominance, induced_outcomes, method_agreement
 
 Floats = NDArray[np.float64]
 Errors = dict[str, dict[str, Floats]]
@@ -112,7 +111,7 @@ def _say(text: str) -> None:
 def _head(cases: Sequence[Case]) -> str:
     law = ", ".join(f"{name} {value:g}" for name, value in ppaint_plan()["law"].items())
     groups = [group for one in cases for group in one.groups]
-    undefeated = sum(not pair_dominance(group.pair_counts).identified for group in groups)
+    undefeated = sum(not counts_dominance(group.pair_counts).identified for group in groups)
     made = f"""
         {len(cases)} simulated studies (seeds 1 to {len(cases)}) of 3 categories x 50 items x 5 criteria, 5 raters and
         612 pairs for each category. The simulator's settings were fixed beforehand from published figures of agreement

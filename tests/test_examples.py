@@ -9,6 +9,9 @@ from pathlib import Path
 
 import pytest
 
+from salon.collect.settings import read_settings_file
+from salon.store import open_study
+
 ROOT = Path(__file__).parent.parent
 EXAMPLES = {path.stem: path for path in sorted((ROOT / "examples").glob("*.py"))}
 
@@ -24,6 +27,13 @@ def test_votes_to_verdict(tmp_path: Path, capsys: pytest.CaptureFixture[str], mo
     assert said.startswith("overall: yes, one taste.")
     assert (tmp_path / "posters" / "study.toml").exists()
     assert "no person gave these answers" in (tmp_path / "check.html").read_text(encoding="utf-8")
+
+
+def test_validate_points(tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    said = printed("validate_points", str(tmp_path / "ticks"), capsys=capsys, monkeypatch=monkeypatch)
+    assert said == "150 points, 300 screens for each person\n"
+    assert open_study(tmp_path / "ticks").counts["items"] == 300
+    assert read_settings_file(tmp_path / "ticks" / "studio.toml").cohorts[0].phases[0].protocol == "checklist"
 
 
 def test_same_numbers_two_truths(

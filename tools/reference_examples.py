@@ -46,7 +46,7 @@ ABOUT = {
     "judge run": "a simulated judge on a simulated study of twelve prompts, three items and five raters",
     "judge report": "the same judge",
     "evaluate": "made-up numbers of a model and a scorer on a simulated study of twelve prompts and three items",
-    "generate": "one prompt by one house, and one that cannot be drawn",
+    "generate": "one prompt by one built-in generator, and one that cannot be drawn",
     "ready": "the same study",
     "check": "a simulated study of forty prompts, four items and five raters",
     "anchor": "the same study drawn down to three items and three raters",

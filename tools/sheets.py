@@ -36,7 +36,7 @@ def main() -> None:
 
 
 def _proof(brief: Brief) -> Poster:
-    return draw_poster(brief, HOUSES["proof"].hand, seed=poster_seed("proof", brief.id, 0))
+    return draw_poster(brief, HOUSES["proof"].habits, seed=poster_seed("proof", brief.id, 0))
 
 
 def _write(path: Path, posters: Sequence[tuple[str | None, Poster]], *, columns: int, width: int) -> None:

@@ -34,7 +34,7 @@ def test_its_briefs_are_read_as_written_and_are_new(suite) -> None:
 
 def test_a_clean_poster_passes_every_point(suite) -> None:
     width, height = map(int, suite.card.size.split("x"))
-    proof = HOUSES["proof"].hand
+    proof = HOUSES["proof"].habits
     for one in suite.prompts:
         seed = poster_seed("proof", one.prompt.id, 0)
         layout = draw_poster(read_brief(one.prompt), proof, seed=seed, width=width, height=height).layout

@@ -7,9 +7,10 @@ from typing import Any
 
 from salon.collect import Given, NoMoreQuestions, RaterQuestion, Rest, StudioSettings
 from salon.collect.agreement import PairAnswerRow, ValueRow, answer_rows
-from salon.collect.assignment import AskedQuestion, AssignmentState, Tallies, make_screen, next_question
+from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
 from salon.collect.questions import RaterScreen, ScreenTimes, is_right, to_judgments
+from salon.collect.tallies import CountedTallies
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 CRITERIA = (
@@ -62,9 +63,11 @@ def right(shown: RaterScreen) -> dict[str, Any]:
 class Walker:
     """A rater who answers what comes, one screen after the other."""
 
-    def __init__(self, plan: StudioPlan, rater: str = "r0", number: int = 0, tallies: Tallies | None = None) -> None:
+    def __init__(
+        self, plan: StudioPlan, rater: str = "r0", number: int = 0, tallies: CountedTallies | None = None
+    ) -> None:
         self.plan, self.rater, self.number = plan, rater, number
-        self.tallies = tallies or Tallies()
+        self.tallies = tallies or CountedTallies()
         self.now = 0
         self.asked: list[AskedQuestion] = []
         self.shown: list[RaterScreen] = []

@@ -11,9 +11,9 @@ from scipy.special import expit
 from scipy.stats import spearmanr
 from studios import Walker, left, studio, study
 
-from salon.collect.assignment import Tallies
 from salon.collect.design import balanced_fraction, complete_pairs, next_adaptive_pair
 from salon.collect.plan import make_plan
+from salon.collect.tallies import CountedTallies
 from salon.errors import DesignError, TooFew
 from salon.stats import PairCounts, connectivity, pair_posterior
 
@@ -116,7 +116,7 @@ def test_adaptive_pairs_find_the_order_sooner_than_balanced_ones() -> None:
 def test_two_raters_of_an_adaptive_studio_see_a_pair_from_both_sides() -> None:
     """12 items: their ids in the order of the alphabet (p0-0, p0-1, p0-10, ...) are not in the order of the study."""
     phase = {"design": {"kind": "adaptive", "fraction": 1.0}, "stop": {"kind": "fixed", "raters_each": 2}}
-    plan, tallies = make_plan(study(1, 12), studio(phase, raters=2)), Tallies()
+    plan, tallies = make_plan(study(1, 12), studio(phase, raters=2)), CountedTallies()
     walkers = [Walker(plan, f"r{n}", n, tallies) for n in range(2)]
     for _ in range(66):  # one screen each, in turn
         for walker in walkers:

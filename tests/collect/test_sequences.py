@@ -10,8 +10,9 @@ from hypothesis import given, settings, strategies as st
 from studios import Walker, left, right, studio, study, walker
 
 from salon.collect import NoMoreQuestions, RaterQuestion, Rest
-from salon.collect.assignment import HOLD_MS, AskedQuestion, AssignmentState, Tallies, next_question
+from salon.collect.assignment import AskedQuestion, AssignmentState, next_question
 from salon.collect.plan import make_plan
+from salon.collect.tallies import HOLD_MS, CountedTallies
 from salon.errors import DesignError
 from salon.study import Criterion
 
@@ -60,7 +61,7 @@ def test_position_n_is_always_the_same(phase: dict, seed: int, stop: int) -> Non
     whole.walk()
     begun = walker(*made)
     begun.walk(most=stop)
-    resumed = Walker(make_plan(*made), tallies=Tallies())
+    resumed = Walker(make_plan(*made), tallies=CountedTallies())
     Walker(resumed.plan, "other", 1, resumed.tallies).walk(left)
     resumed.asked = begun.asked
     resumed.walk()
@@ -94,7 +95,7 @@ def test_raters_have_orders_of_their_own() -> None:
 def test_every_question_reaches_r_raters_even_when_some_drop_out(each: int, seed: int, leave: list[int]) -> None:
     """Ten raters answer in turns; some leave in the middle of a question. The rest finish all, and none too often."""
     made = studio({"stop": {"kind": "fixed", "raters_each": each}}, raters=10, seed=seed)
-    plan, tallies = make_plan(study(2), made), Tallies()
+    plan, tallies = make_plan(study(2), made), CountedTallies()
     raters = [Walker(plan, f"r{n}", n, tallies) for n in range(10)]
     gone = set(leave[: 10 - each])
     for quitter in gone:
@@ -107,22 +108,22 @@ def test_every_question_reaches_r_raters_even_when_some_drop_out(each: int, seed
         if rater.number not in gone:
             rater.walk()
     run = plan.runs["designers"][0]
-    assert {len(tallies[key].raters) for key in run.keys} == {each}
+    assert {tallies[key].answers for key in run.keys} == {each}
 
 
 def test_answers_are_spread_evenly_while_they_come_in() -> None:
     """After any number of answers no question is more than one ahead of another that the rater could see."""
     phase = {"stop": {"kind": "fixed", "raters_each": 3}, "prompt_in_a_row": False, "questions_each": 5}
-    plan, tallies = make_plan(study(2), studio(phase, raters=8)), Tallies()
+    plan, tallies = make_plan(study(2), studio(phase, raters=8)), CountedTallies()
     for n in range(7):
         Walker(plan, f"r{n}", n, tallies).walk()
-        counts = [len(tallies[key].raters) for key in plan.runs["designers"][0].keys]
+        counts = [tallies[key].answers for key in plan.runs["designers"][0].keys]
         assert max(counts) - min(counts) <= 1
 
 
 def test_enough_answers_end_a_rater_who_is_not_needed() -> None:
     made = studio({"stop": {"kind": "fixed", "raters_each": 1}}, raters=2)
-    plan, tallies = make_plan(study(1), made), Tallies()
+    plan, tallies = make_plan(study(1), made), CountedTallies()
     assert Walker(plan, "a", 0, tallies).walk() == NoMoreQuestions("done")
     assert Walker(plan, "b", 1, tallies).walk() == NoMoreQuestions("enough answers")
 
@@ -130,7 +131,7 @@ def test_enough_answers_end_a_rater_who_is_not_needed() -> None:
 def test_asking_stops_at_the_agreement_wanted() -> None:
     """Least 3, most 6, 90%: unanimous questions stop at 3 raters, split ones at 6."""
     stop = {"kind": "agreement", "least": 3, "most": 6, "agreement": 0.9}
-    plan, tallies = make_plan(study(1), studio({"stop": stop}, raters=10)), Tallies()
+    plan, tallies = make_plan(study(1), studio({"stop": stop}, raters=10)), CountedTallies()
     split = plan.runs["designers"][0].keys[0]
 
     def answer(number: int):
@@ -143,14 +144,14 @@ def test_asking_stops_at_the_agreement_wanted() -> None:
 
     for n in range(10):
         Walker(plan, f"r{n}", n, tallies).walk(answer(n))
-    counts = {key: len(tallies[key].raters) for key in plan.runs["designers"][0].keys}
+    counts = {key: tallies[key].answers for key in plan.runs["designers"][0].keys}
     assert counts.pop(split) == 6
     assert set(counts.values()) == {3}
 
 
 def test_a_skipped_question_goes_to_somebody_else() -> None:
     made = studio({"stop": {"kind": "fixed", "raters_each": 1}}, raters=2)
-    plan, tallies = make_plan(study(1, 2), made), Tallies()
+    plan, tallies = make_plan(study(1, 2), made), CountedTallies()
     Walker(plan, "a", 0, tallies).walk(lambda shown: {"skipped": "broken image"})
     second = Walker(plan, "b", 1, tallies)
     second.walk()
@@ -242,7 +243,7 @@ def test_fresh_prompts_make_disjoint_phases() -> None:
 
 def test_the_adaptive_design_spends_its_budget_and_asks_nobody_twice() -> None:
     phase = {"design": {"kind": "adaptive", "fraction": 0.5}, "stop": {"kind": "fixed", "raters_each": 2}}
-    plan, tallies = make_plan(study(2, 6), studio(phase, raters=4)), Tallies()
+    plan, tallies = make_plan(study(2, 6), studio(phase, raters=4)), CountedTallies()
     raters = [Walker(plan, f"r{n}", n, tallies) for n in range(4)]
     for _ in range(20):
         for rater in raters:

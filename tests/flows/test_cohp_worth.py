@@ -46,5 +46,5 @@ def test_the_worth_of_a_poster_is_known_without_drawing_it(posters):
     house = find_house("apprentice+crowding@1+broken-hierarchy@1")
     for seed, desk in enumerate(posters):
         asked = {"seed": seed, "knobs": house.knobs(seed), "width": 300, "height": 300}
-        drawn = draw_poster(desk.brief, house.hand, **asked).layout
-        assert drawn_quality(desk.brief, house.hand, **asked) == drawn.quality
+        drawn = draw_poster(desk.brief, house.habits, **asked).layout
+        assert drawn_quality(desk.brief, house.habits, **asked) == drawn.quality

@@ -77,8 +77,8 @@ def test_the_whole_demo_fits_on_a_screen(
     assert [line.split()[1:5] for line in lines if line.startswith("  entry ")] == [
         ["Capability", "EPS", "Overall", "rank"]
     ]
-    assert sum("best house: " in line for line in lines) == 9
+    assert sum("best generator: " in line for line in lines) == 9
     assert any(re.search(rf"4 picks [\d.]+, of all drawn [\d.]+: gain {NUMBER}; ", line) for line in lines)
     assert [line.split()[0] for line in lines[-len(demo.FILES) :]] == [str(tmp_path / name) for name in demo.FILES]
-    others = ("check.json", "houses.json", "fuse.json", "scores.csv", "posters/study.toml")
+    others = ("check.json", "generators.json", "fuse.json", "scores.csv", "posters/study.toml")
     assert all((tmp_path / name).exists() for name in (*demo.FILES, *others))

@@ -4,7 +4,7 @@ from dataclasses import replace
 
 import pytest
 
-from salon.render import SIZES, Box, Brief, Element, Hand, Layout, lay_out, plan_poster
+from salon.render import SIZES, Box, Brief, DrawingHabits, Element, Layout, lay_out, plan_poster
 from salon.render.arrangements import ARRANGEMENTS, suitable
 
 RICH = Brief(
@@ -25,7 +25,7 @@ POOR = Brief(id="poor", headline="Listen", subhead="an hour of silence", style="
 
 def drawn(brief: Brief, name: str, format: str, place: str, align: str, seed: int = 1) -> Layout:
     brief = brief.model_copy(update={"format": format, "headline_at": place, "align": align})
-    return lay_out(replace(plan_poster(brief, Hand(), seed), arrangement=name, headline_at=place)).layout
+    return lay_out(replace(plan_poster(brief, DrawingHabits(), seed), arrangement=name, headline_at=place)).layout
 
 
 def texts(layout: Layout) -> list[Element]:

@@ -10,8 +10,8 @@ from salon.render import (
     DEFECTS,
     WEIGHTS,
     Brief,
+    DrawingHabits,
     Glyphs,
-    Hand,
     contrast,
     draw_poster,
     layout_json,
@@ -142,10 +142,10 @@ def test_hues_leave_those_asked_for():
 @pytest.mark.parametrize(("palette", "worst"), [(("#d04040",), 180), (("#d04040", "#00999b"), 90)])
 def test_opposite_colors_do_not_come_back_by_half_a_turn(palette, worst):
     brief = BRIEF.model_copy(update={"palette": palette})
-    plan = plan_poster(brief, Hand(), 7)
+    plan = plan_poster(brief, DrawingHabits(), 7)
     used = replace(plan.palette, **dict.fromkeys(("ground", "surface", "accent"), "#ffffff"))
     used = replace(used, primary=palette[0], secondary=palette[-1])
-    _, words, _ = wrong_color(replace(plan, palette=used), Hand(), 1.0)
+    _, words, _ = wrong_color(replace(plan, palette=used), DrawingHabits(), 1.0)
     assert float(words.split()[3]) == pytest.approx(worst, abs=10)
 
 
@@ -230,7 +230,7 @@ def test_every_defect_costs_something_and_weights_are_shares():
 @pytest.mark.parametrize("knobs", [{"ugliness": 0.5}, {"crowding": 1.5}, {"crowding": float("nan")}])
 def test_unknown_flaws_and_strengths_are_refused(knobs):
     with pytest.raises(BadValue):
-        bend(plan_poster(BRIEF, Hand(), 0), Hand(), knobs)
+        bend(plan_poster(BRIEF, DrawingHabits(), 0), DrawingHabits(), knobs)
 
 
 def test_a_flaw_without_room_is_not_planted():
@@ -244,7 +244,7 @@ def test_a_flaw_without_room_is_not_planted():
 
 def test_a_colored_headline_fades_too():
     """Never to more contrast than it had: a headline in the accent stays in it."""
-    colored = [seed for seed in range(40) if plan_poster(BRIEF, Hand(), seed).headline_ink != "ink"]
+    colored = [seed for seed in range(40) if plan_poster(BRIEF, DrawingHabits(), seed).headline_ink != "ink"]
     assert colored
     for seed in colored[:4]:
         found = [text(drawn(seed=seed, low_contrast=s), "headline") for s in STEPS]

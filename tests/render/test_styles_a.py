@@ -9,7 +9,19 @@ import numpy as np
 import pytest
 from styles_example import CALM, LOUD, PICTURE, QUIET, hexed, letters, seen, stage
 
-from salon.render import FAMILIES, NAMES, Box, Brief, Fill, Hand, contrast, difference, lay_out, plan_poster, rect
+from salon.render import (
+    FAMILIES,
+    NAMES,
+    Box,
+    Brief,
+    DrawingHabits,
+    Fill,
+    contrast,
+    difference,
+    lay_out,
+    plan_poster,
+    rect,
+)
 from salon.render.arrangements import ARRANGEMENTS
 from salon.render.brief import MOODS
 from salon.render.colors import oklch
@@ -108,7 +120,7 @@ def test_styles_are_told_apart_by_their_pictures():
         brief = Brief(
             id="b", headline="Harbor Lights", subject="mountain", style=name, palette=("cream", "teal", "rust")
         )
-        poster = lay_out(plan_poster(brief, Hand(arrangements=("hero-top",)), 3))
+        poster = lay_out(plan_poster(brief, DrawingHabits(arrangements=("hero-top",)), 3))
         small[name] = paint(poster.layers, poster.layout.width, poster.layout.height, 0.125)[:80].astype(float)
     for one, other in itertools.combinations(STYLES, 2):
         assert np.abs(small[one] - small[other]).mean() > 6, (one, other)

@@ -14,9 +14,9 @@ from salon.render import (
     SUBJECTS,
     Box,
     Brief,
+    DrawingHabits,
     Fill,
     Group,
-    Hand,
     MotifShape,
     Tile,
     circle,
@@ -155,7 +155,7 @@ def test_styles_are_told_apart_by_their_posters():
         brief = Brief(
             id="b", headline="Harbor Lights", subject="mountain", style=name, palette=("navy", "teal", "rust")
         )
-        poster = lay_out(plan_poster(brief, Hand(arrangements=("hero-top",)), 3))
+        poster = lay_out(plan_poster(brief, DrawingHabits(arrangements=("hero-top",)), 3))
         small[name] = paint(poster.layers, poster.layout.width, poster.layout.height, 0.05).astype(float)
     for one, other in itertools.combinations(STYLES, 2):
         assert np.abs(small[one] - small[other]).mean() > 6, (one, other)

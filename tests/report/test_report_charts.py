@@ -13,6 +13,7 @@ from report_example import HOSTILE
 
 from salon.errors import BadValue
 from salon.report import SMALL, WIDE, Chart, ChartRow, charts, names_beside, standalone_svg, text_width
+from salon.report.charts.curves import Dot
 from salon.report.svg import NARROW
 
 WIDTHS = (SMALL, NARROW, WIDE)
@@ -272,8 +273,15 @@ def test_ticks_at_the_ends_keep_their_numbers_inside():
 
 def test_names_stand_beside_their_dots_or_not_at_all():
     frame = (0.0, 0.0, 200.0, 100.0)
-    assert None not in names_beside([(50, 20), (50, 80)], ["one", "two"], frame)
-    assert names_beside([(50, 20)], ["a name that is much too long for its frame"], (0.0, 0.0, 60.0, 100.0)) == [None]
+    high, low = Dot(50, 20, (50, 20, 50, 20)), Dot(50, 80, (50, 80, 50, 80))
+    assert None not in names_beside([high, low], ["one", "two"], frame)
+    assert names_beside([high], ["a name that is much too long for its frame"], (0.0, 0.0, 60.0, 100.0)) == [None]
+
+
+def test_a_name_stands_beyond_the_interval_of_its_dot():
+    wide = Dot(50, 50, (30, 50, 90, 50))
+    (label,) = names_beside([wide], ["one"], (0.0, 0.0, 200.0, 100.0))
+    assert float(re.search(r' x="([\d.]+)"', label)[1]) > 90
 
 
 def test_a_line_at_zero_is_called_zero():

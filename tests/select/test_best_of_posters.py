@@ -22,7 +22,7 @@ def quality() -> np.ndarray:
     found = []
     for prompt in take_category_turns(read_prompts("briefs"), PROMPTS):
         seeds = [poster_seed(house.name, prompt.id, number) for number in range(POOL)]
-        made = [draw_poster(read_brief(prompt), house.hand, seed=seed, knobs=house.knobs(seed)) for seed in seeds]
+        made = [draw_poster(read_brief(prompt), house.habits, seed=seed, knobs=house.knobs(seed)) for seed in seeds]
         found.append([[poster.layout.quality[id] for id in CRITERIA] for poster in made])
     return np.array(found)
 

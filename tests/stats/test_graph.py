@@ -1,4 +1,4 @@
-"""Health of comparison graphs (stats/comparisons.py)."""
+"""Health of comparison graphs (stats/comparison_graph.py)."""
 
 from __future__ import annotations
 
@@ -7,7 +7,15 @@ import pytest
 from hypothesis import given, settings, strategies as st
 
 from salon.errors import BadValue, TooFew
-from salon.stats import balanced_pairs, comparisons, connectivity, dominance
+from salon.stats import (
+    balanced_pairs,
+    comparison_graph,
+    connectivity,
+    count_pairs,
+    counts_connectivity,
+    counts_dominance,
+    dominance,
+)
 
 
 def floyd_warshall(items: int, pairs: list[tuple[int, int]]) -> np.ndarray:
@@ -95,6 +103,35 @@ def test_strong_components_are_mutual_reach(items, seed):
     assert np.array_equal(turned.undefeated, got.winless)
 
 
+@settings(max_examples=60)
+@given(st.integers(2, 8), st.integers(1, 30), st.integers(0, 2**31))
+def test_counts_say_what_pairs_say(items, votes, seed):
+    rng = np.random.default_rng(seed)
+    a = rng.integers(0, items, votes)
+    b = (a + rng.integers(1, items, votes)) % items
+    won = rng.integers(0, 3, votes)
+    counts, pairs = count_pairs(a, b, won, items), np.stack([a, b], axis=1)
+    wins = np.vstack([pairs[won == 0], pairs[won == 1][:, ::-1]])
+    order, same = counts_dominance(counts), dominance(items, wins, pairs[won == 2])
+    for field in ("components", "identified"):
+        assert getattr(order, field) == getattr(same, field)
+    for field in ("labels", "undefeated", "winless", "uncompared"):
+        assert np.array_equal(getattr(order, field), getattr(same, field))
+    met, seen = counts_connectivity(counts), connectivity(items, pairs)
+    assert np.array_equal(met.labels, seen.labels)
+    for field in (
+        "edges",
+        "fraction",
+        "components",
+        "degree_min",
+        "degree_max",
+        "degree_mean",
+        "diameter",
+        "mean_path",
+    ):
+        assert getattr(met, field) == getattr(seen, field)
+
+
 def test_paths_in_blocks_equal_one_block():
     # 700 items exceed one block of sources; a ring of N has diameter N/2 and mean path N²/4/(N-1).
     ring = np.stack([np.arange(700), (np.arange(700) + 1) % 700], axis=1)
@@ -128,7 +165,7 @@ def test_a_dense_graph_is_measured_at_a_glance_and_alike(monkeypatch):
     rng = np.random.default_rng(8)
     pairs = np.argwhere(np.triu(rng.random((60, 60)) < 0.5, 1))
     walked = connectivity(60, pairs)
-    monkeypatch.setattr(comparisons, "_MUCH_WALKING", 0)
+    monkeypatch.setattr(comparison_graph, "_MUCH_WALKING", 0)
     assert (walked.diameter, walked.mean_path) == (2, pytest.approx(2 - len(pairs) / 1770))
     seen = connectivity(60, pairs)
     assert (seen.diameter, seen.mean_path) == (walked.diameter, pytest.approx(walked.mean_path))

@@ -213,6 +213,38 @@ def test_conjugate_gradients_equal_elimination(model, prior, monkeypatch):
     assert sparse.convergence.gradient < 1e-9
 
 
+@pytest.mark.parametrize(
+    ("prior", "pull"), [(None, None), (2.0, None), (None, Pull(np.array([3, 9]), np.array([0.5, -0.4]), 2.0))]
+)
+def test_slopes_alone_lead_where_newtons_method_leads(prior, pull, monkeypatch):
+    counts = count_pairs(*simulated("davidson", 60, 20_000, 11, 0.8)[1:], 60)
+    newton = fit_pairs(counts, prior=prior, pull=pull, tolerance=1e-12)
+    monkeypatch.setattr(pair_fit, "_MANY_PAIRS", 0)
+    slopes = fit_pairs(counts, prior=prior, pull=pull)
+    assert [newton.convergence.solver, slopes.convergence.solver] == [
+        "Newton, conjugate gradients",
+        "slopes, accelerated",
+    ]
+    assert slopes.scores == pytest.approx(newton.scores, abs=1e-9)
+    assert slopes.log_likelihood == pytest.approx(newton.log_likelihood, rel=1e-12)
+    assert slopes.convergence.gradient <= 1e-9
+
+
+def test_where_slopes_alone_crawl_newtons_method_goes_on(monkeypatch):
+    """A ring of 400 items: each pass moves news by one item. Weights that need all their digits are Newton's too."""
+    rng = np.random.default_rng(15)
+    i = np.arange(400)
+    ring = table(*((k, k + 1, *rng.integers(1, 9, 2), 0) for k in i[:-1]), (0, 399, 3, 4, 0))
+    _, a, b, outcome = simulated("bradley-terry", 40, 3000, 16)
+    weighted = count_pairs(a, b, outcome, 40, weight=rng.uniform(0.5, 2, 3000))
+    wanted = [fit_pairs(counts).scores for counts in (ring, weighted)]
+    monkeypatch.setattr(pair_fit, "_MANY_PAIRS", 0)
+    found = [fit_pairs(counts) for counts in (ring, weighted)]
+    for fit, scores in zip(found, wanted):
+        assert fit.convergence.solver.startswith("Newton")
+        assert fit.scores == pytest.approx(scores, abs=1e-7)
+
+
 def test_a_chain_of_six_thousand_items_is_exact():
     """Conjugate gradients stall here; the sparse factorisation does not. Each link alone gives its difference."""
     rng = np.random.default_rng(12)

@@ -7,7 +7,7 @@ from copy import deepcopy
 import numpy as np
 import pytest
 
-from salon.stats import comparisons, pair_errors, pair_fit, pair_models
+from salon.stats import PairCounts, comparison_graph, comparisons, pair_errors, pair_fit, pair_models, residuals
 from salon.stats.jit import Loop, compiled_above
 from salon.stats.pair_models import LOGISTIC, MODELS, THURSTONE
 
@@ -29,16 +29,22 @@ RIDGE, GOAL = np.full(ITEMS, 0.1), RNG.normal(size=ITEMS) / 10
 SCALE = np.append(np.bincount(I, EACH, ITEMS) + np.bincount(J, EACH, ITEMS), VOTES)
 
 
-def counts_table(weight):
-    table = np.zeros((ITEMS * (ITEMS - 1) // 2, 3))
-    comparisons._add_weights.plain(A, B, WON, weight, ITEMS, table)
-    return table
-
-
 def derived(code):
     edge, totals = np.empty(len(I)), np.empty((ITEMS + 1, 3))
     pair_fit.derivatives.machine(code, BRIEF if code == LOGISTIC else PAIRS, Q, 1.3, edge, totals)
     return edge, totals
+
+
+def on_pairs():
+    """Pair and outcome of each vote, and what the residuals of raters need of each pair."""
+    rows = comparisons.pair_rows(PairCounts(ITEMS, I, J, WINS, LOSSES, TIES), A, B)
+    win = 0.9 / (1 + np.exp(Q[J] - Q[I]))
+    win[::5] = 0.45
+    return (
+        rows,
+        np.where((B < A) & (WON < 2), 1 - WON, WON),
+        residuals._pair_facts(np.stack([win, 0 * win + 0.1, 0.9 - win])),
+    )
 
 
 CODES = [code for code in range(len(MODELS)) if code != THURSTONE]
@@ -48,13 +54,14 @@ CALLS = {
     "not valid": (comparisons._all_valid, A, B, WON, ITEMS - 1),
     "counts": (comparisons._add_counts, A, B, WON, ITEMS, np.zeros((ITEMS * (ITEMS - 1) // 2, 3))),
     "weights": (comparisons._add_weights, A, B, WON, WEIGHT, ITEMS, np.zeros((ITEMS * (ITEMS - 1) // 2, 3))),
-    "met pairs": (comparisons._met_pairs, counts_table(WEIGHT) * (RNG.random((36, 1)) < 0.5), ITEMS),
-    "keys": (comparisons._keys, A, B, WON, ITEMS),
-    "runs": (comparisons._runs, np.sort(comparisons._keys.plain(A, B, WON, ITEMS)), NO_WEIGHT, ITEMS),
-    "weighed runs": (comparisons._runs, np.sort(comparisons._keys.plain(A, B, WON, ITEMS)), WEIGHT, ITEMS),
-    "reach": (comparisons._reach, ITEMS, I, J, WINS, LOSSES, TIES, NO_HOLDS, 12),
-    "out of reach": (comparisons._reach, ITEMS, I, J, WINS * (I > 0), LOSSES * (I > 0), 0 * TIES, NO_HOLDS, 12),
-    "held": (comparisons._reach, 3, I[:1], J[:1], WINS[:1], LOSSES[:1], TIES[:1], np.array([[0, 1], [1, 2]]), 12),
+    "keys": (comparisons._fill_keys, A, B, WON, ITEMS, np.empty(VOTES, np.int64)),
+    "pair rows": (comparisons._fill_pair_rows, I, J, A, B, ITEMS, np.empty(VOTES, np.int64)),
+    "within two": (comparison_graph._within_two, PAIRS[0], J, ITEMS),
+    "not within two": (comparison_graph._within_two, np.array([0, 1, 2, 3, 3]), np.array([1, 2, 3]), 4),
+    "raters": (residuals._rater_totals, CLUSTER, *on_pairs(), 30),
+    "reach": (comparison_graph._reach, ITEMS, I, J, WINS, LOSSES, TIES, NO_HOLDS, 12),
+    "out of reach": (comparison_graph._reach, ITEMS, I, J, WINS * (I > 0), LOSSES * (I > 0), 0 * TIES, NO_HOLDS, 12),
+    "held": (comparison_graph._reach, 3, I[:1], J[:1], WINS[:1], LOSSES[:1], TIES[:1], np.array([[0, 1], [1, 2]]), 12),
     "answers": (pair_fit._add_answers, PAIRS, np.empty(len(I)), np.zeros(ITEMS), np.zeros(ITEMS)),
     "fill": (pair_models._fill, I, J, EACH, np.zeros((ITEMS + 1, ITEMS + 1))),
     "clusters": (pair_errors._count_clusters, RNG.normal(size=(20, ITEMS)) * (RNG.random((20, 1)) < 0.5), abs(Q)),
@@ -78,7 +85,6 @@ for code in (*CODES, LOGISTIC):
 for code in CODES:
     room = np.empty(len(I)), np.zeros(ITEMS), np.zeros(ITEMS)
     CALLS |= {
-        f"chances of {code}": (pair_models._probabilities, code, 1.3, np.linspace(-40, 40, 99)),
         f"likelihood of {code}": (pair_models._log_likelihood, code, 1.3, Q, I, J, WINS, LOSSES, TIES),
         f"far likelihood of {code}": (pair_models._log_likelihood, code, 1.3, 50 * Q, I, J, WINS, LOSSES, TIES),
         f"squares of {code}": (pair_errors._add_squares, code, 1.3, Q, I, J, WINS, LOSSES, TIES, *room),
@@ -92,6 +98,27 @@ def test_numpy_and_machine_code_agree(name: str) -> None:
     by_numpy, by_machine = deepcopy(values), deepcopy(values)
     assert_same(loop.plain(*by_numpy), loop.machine(*by_machine))
     assert_same(by_numpy, by_machine)  # what was filled in place
+
+
+@pytest.mark.parametrize("many", [False, True])
+@pytest.mark.parametrize("weight", [NO_WEIGHT, WEIGHT])
+def test_large_inputs_are_counted_like_small_ones(weight, many, monkeypatch) -> None:
+    """By a table and by sorting."""
+    count = comparisons._by_sorting if many else comparisons._by_table
+    small = count(A, B, WON, weight, ITEMS)
+    monkeypatch.setattr(comparisons, "_FEW", 0)
+    assert_same(small, count(A, B, WON, weight, ITEMS))
+
+
+def test_rows_of_pairs_are_found_by_bisection_where_no_table_fits(monkeypatch) -> None:
+    counts = PairCounts(ITEMS, I, J, WINS, LOSSES, TIES)
+    rows = comparisons.pair_rows(counts, A, B)
+    assert np.array_equal(I[rows], np.minimum(A, B))
+    assert np.array_equal(J[rows], np.maximum(A, B))
+    found = np.empty(VOTES, np.int64)
+    monkeypatch.setattr(comparisons, "_TABLE_PAIRS", 0)
+    comparisons._fill_pair_rows.loop(I, J, A, B, ITEMS, found)
+    assert np.array_equal(found, rows)
 
 
 def assert_same(one, other) -> None:

@@ -43,6 +43,7 @@ def everything(database: Database) -> dict[str, list[tuple]]:
         return {
             table.name: [tuple(row) for row in connection.execute(select(table).order_by(*table.primary_key))]
             for table in tables.metadata.sorted_tables
+            if table not in tables.DERIVED
         }
 
 

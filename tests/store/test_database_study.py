@@ -176,19 +176,54 @@ def test_bringing_up_to_date_twice_changes_nothing(database: Database) -> None:
     assert database.read_study().hash == example().hash
 
 
-@pytest.mark.parametrize(("version", "remedy"), [("9999", "update Salon"), ("0000", "older Salon")])
-def test_tables_of_another_version_are_refused(url: str, version: str, remedy: str) -> None:
+def pretend(url: str, version: str, oldest_code: str | None = None) -> None:
+    """As if a Salon of another version had made the tables."""
     with open_database(url) as database, database.writing() as connection:
         connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = :version"), {"version": version})
+        if oldest_code is not None:
+            connection.execute(tables.shared_state.update().values(value=oldest_code))
+
+
+@pytest.mark.parametrize(("version", "remedy"), [("9999", "update Salon"), ("0000", "older Salon")])
+def test_tables_of_another_version_are_refused(url: str, version: str, remedy: str) -> None:
+    pretend(url, version, version)
     with pytest.raises(WrongSchema, match=remedy):
         open_database(url)
 
 
-def test_tables_of_a_newer_salon_are_never_touched(url: str) -> None:
-    with open_database(url) as database, database.writing() as connection:
-        connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))
+def test_tables_of_a_newer_salon_that_this_one_cannot_bear_are_never_touched(url: str) -> None:
+    pretend(url, "9999", "9998")
     with pytest.raises(WrongSchema, match="update Salon"):
         open_database(url, create=True)
+
+
+def test_code_works_on_newer_tables_that_only_add(url: str, tmp_path: Path) -> None:
+    """As during an upgrade: the new worker has migrated, the old one still serves, and starts again."""
+    with open_database(url) as old:
+        old.put_study(example())
+        with open_database(url) as new, new.writing() as connection:
+            connection.execute(text("ALTER TABLE raters ADD COLUMN color TEXT"))
+            connection.execute(text("ALTER TABLE tasks ADD COLUMN weight INTEGER NOT NULL DEFAULT 1"))
+            rater = "rater TEXT PRIMARY KEY REFERENCES raters (id) ON DELETE CASCADE"
+            connection.execute(text(f"CREATE TABLE badges ({rater}, badge TEXT)"))
+            connection.execute(text(f"UPDATE {tables.VERSION_TABLE} SET version_num = '9999'"))
+        for database in (old, open_database(url, create=True)):
+            name = f"zoe{id(database)}"
+            database.add_rater(Rater(id=name), status="active")
+            with database.writing() as connection:
+                connection.execute(text("INSERT INTO badges VALUES (:name, 'gold')"), {"name": name})
+            task = database.add_task(name, 0, about="pair", question={}, screen={})
+            answer = Comparison(criterion="overall", rater=name, a="p1-a", b="p1-b", outcome="a")
+            database.submit(task.id, name, [answer], key="a key", started_at=1, answered_at=2)
+            assert database.read_study().counts["comparisons"] == example().counts["comparisons"] + 1
+            database.erase(name)  # with what newer tables say
+            with database.reading() as connection:
+                assert connection.execute(text("SELECT count(*) FROM badges")).scalar() == 0
+                assert tables.is_newer(connection)
+        if not old.sqlite:  # what it copies table by table would not be all
+            with pytest.raises(WrongSchema, match="update Salon"):
+                old.backup(tmp_path / "part.db")
+        database.close()
 
 
 def test_another_programs_database_is_never_touched(tmp_path: Path) -> None:

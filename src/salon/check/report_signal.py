@@ -550,8 +550,9 @@ def cycle_section(report: CheckReport, cohorts: CohortColors) -> Section | None:
 def _cycle_words(low: CriterionFigures, high: CriterionFigures, null: float | None) -> Prose:
     """The lowest and the highest rate, and what random raters give."""
     rates = [value(c.statistics.cycle_rate, None, numbers.percent(c.statistics.cycle_rate, 1)) for c in (low, high)]
-    words = Markup("The majority contradicts itself on {} of prompts").format(rates[0])
-    if low is not high:
+    every = "" if low is high else " under every criterion"
+    words = Markup("The majority contradicts itself on {} of prompts{}").format(rates[0], every)
+    if low.statistics.cycle_rate != high.statistics.cycle_rate:
         words = Markup("The majority contradicts itself on {} ({}) to {} ({}) of prompts").format(
             rates[0], low.name, rates[1], high.name
         )

@@ -105,7 +105,9 @@ def run(
     suite, board = _suite_and_board(place, output, private)
     carry = None if entries_of is None else open_board(entries_of)
     if not names and carry is None and not is_board(board):
-        raise BadValue("a generator is needed", found="none", remedy="-g NAME; salon generate --help names the houses")
+        raise BadValue(
+            "a generator is needed", found="none", remedy="-g NAME; salon generate --help names the built-in generators"
+        )
     terms = settings_from(JudgeTerms, flags)
     calls = terms.calls or board.resolve().with_name(f"{board.resolve().name}.calls.sqlite")
     if dry_run:

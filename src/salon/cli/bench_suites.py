@@ -150,7 +150,7 @@ def new(folder: Path, source: str | None, as_json: bool) -> None:
     be told from the picture. A copy of a suite has everything but its reference.
 
     \b
-      salon bench new house-style
+      salon bench new our-style
       salon bench new ours --from broad
       salon bench new ours --from prompts.csv
     """

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 
 PRINTED_CRITERION = "ppaint/overall"
 """The criterion whose best items are printed."""
-HOUSES = ("atelier", "carnival", "ledger", "mirage")
+GENERATORS = ("atelier", "carnival", "ledger", "mirage")
 EVERY = 10
 """Every tenth of the built-in briefs is drawn: 24 over all categories."""
 JUDGES = {
@@ -49,9 +49,9 @@ JUDGES = {
 }
 """Simulated judges: how often they are right when they look, and how often they name the first picture instead."""
 FILES = {
-    "gallery.html": "the posters: 24 briefs by four houses",
+    "gallery.html": "the posters: 24 briefs by four built-in generators",
     "check.html": "is there signal in the designers' answers?",
-    "houses.html": "a score with its interval for every house",
+    "generators.html": "a score with its interval for every generator",
     "judges.html": "what two judges of known worth turn out to be worth",
     "paintings-check.html": "comparing against rating, by the same experts",
     "fuse.html": "a score with its interval for every painting; as a table: scores.csv",
@@ -62,8 +62,8 @@ FILES = {
 
 def draw_posters(folder: Path, prompts: Sequence[Prompt]) -> GenerateReport:
     """The prompts drawn by four built-in generators, with their gallery: `folder`/posters and `folder`/gallery.html."""
-    houses = [house_generator(name) for name in HOUSES]
-    report = generate_items(prompts, houses, GenerateSettings(), folder / "posters")
+    generators = [house_generator(name) for name in GENERATORS]
+    report = generate_items(prompts, generators, GenerateSettings(), folder / "posters")
     write_gallery(folder / "posters", folder / "gallery.html")
     return report
 
@@ -73,8 +73,8 @@ def judge_posters(folder: Path) -> tuple[CheckReport, FuseReport]:
     study = designers_study(folder / "posters")
     save_study(study, folder / "posters", overwrite=True)
     fused = fuse_study(study, FuseSettings(by="generator"))
-    (folder / "houses.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
-    fuse_page(fused).write(folder / "houses.html")
+    (folder / "generators.json").write_text(fused.model_dump_json(indent=2), encoding="utf-8")
+    fuse_page(fused).write(folder / "generators.html")
     return _check_and_write(study, folder / "check.html"), fused
 
 
@@ -113,7 +113,7 @@ def run(folder: Path) -> None:
     """The whole demo, told on the terminal; its pages and files in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     prompts = read_prompts("briefs")[::EVERY]
-    words = f"Simulated raters: no person gave these answers. Four houses draw {len(prompts)} briefs ... "
+    words = f"Simulated raters: no person gave these answers. Four built-in generators draw {len(prompts)} briefs ... "
     click.echo(words, nl=False)
     report = draw_posters(folder, prompts)
     click.echo(f"{report.made + report.reused} posters")
@@ -172,7 +172,7 @@ def _print_posters(checked: CheckReport, fused: FuseReport) -> None:
         rows = [row for row in fused.scores if row.criterion == criterion.criterion]
         if rows:  # flags do not rank generators
             best = min(rows, key=lambda row: row.rank)
-            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best house: {best.generator}")
+            click.echo(f"  {criterion.name:<26} {criterion.answer:<36} best generator: {best.generator}")
 
 
 def _share(figure: Estimate | None) -> str:

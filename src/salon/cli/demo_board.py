@@ -173,7 +173,7 @@ def _publish_site(folder: Path, axis: str, validation: HeadFigures | None) -> De
 
 # -- picks ----------------------------------------------------------------------------------------------------------
 
-HOUSE = "apprentice"
+GENERATOR = "apprentice"
 """A little of everything goes wrong with its work, so there is something to choose."""
 CANDIDATES = 6
 FIRST, PICK_EVERY = 5, 60
@@ -226,7 +226,7 @@ def pick_best(folder: Path, size: str | None = None) -> DemoPicks:
     except (MissingExtra, TooFew, NotIdentified) as error:
         unread, scorers = error.needed, scorers[:1]
     notes = [PICK_NOTE, *([f"picked by look alone, so a misspelled headline may win: {unread}"] if unread else [])]
-    report = draw_and_pick(prompts, [house_generator(HOUSE)], drawing, place, scorers, wish, notes=notes)
+    report = draw_and_pick(prompts, [house_generator(GENERATOR)], drawing, place, scorers, wish, notes=notes)
     write_best(report, place / BEST_FOLDER, place)
     items = {item.id: item for item in open_study(place).nouns("items")}
     layouts = {id: read_layout(place, items[id]) for row in report.picks for id in (item.item for item in row.items)}

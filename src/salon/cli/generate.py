@@ -33,7 +33,7 @@ MOST_FAILURES = 10
 
 
 class _GenerateCommand(click.Command):
-    """A command whose help ends with the built-in houses; they are loaded only for that."""
+    """A command whose help ends with the built-in generators; they are loaded only for that."""
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         from salon.generate import house_help

@@ -38,7 +38,7 @@ PAGE = "index.html"
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path, file_okay=False),
               help="Study folder: a new one, or that of the same chain.")  # fmt: skip
 @click.option("-s", "--scorer", "names", multiple=True, metavar="NAME",
-              help=f"Who decides, as for salon score; {TRUTH} reads how a house drew (repeatable).")  # fmt: skip
+              help=f"Who decides, as for salon score; {TRUTH} reads true quality on record (repeatable).")  # fmt: skip
 @click.option("--model", "models", multiple=True, type=click.Path(path_type=Path),
               help="Folder of a trained model: all its criteria but the flag (repeatable).")  # fmt: skip
 @click.option("--criterion", "criteria", multiple=True, help="With --model: only this criterion (repeatable).")
@@ -78,7 +78,7 @@ def cohp(
 
     Stage 1: every generator draws every prompt, and the one with the highest mean score goes on. Stage 2: its best
     picture, with noise, is what the next round starts from. The answer is the best of everything seen. Generators must
-    be able to start from a picture (houses, diffusers, HTTP templates with a picture); --unable redraw takes others.
+    be able to start from a picture (built-in ones, diffusers, HTTP templates with one); --unable redraw takes others.
 
     The study keeps all pictures, cohp/decisions.jsonl every decision, cohp/index.html the filmstrips. The same command
     goes on after an interruption, and with more --rounds. Exit code 0 when every prompt has an answer, 1 when
@@ -184,8 +184,8 @@ def refine(
 
     PROMPTS is a file, a study or a set of briefs as for salon generate, or the text of one prompt. The VLM is named as
     for salon judge run; it sees the picture and the original prompt. --measured pixels looks without a model, and
-    --measured layout reads how a house drew its poster. In every round a control draws the original prompt from the
-    same seeds. The same command goes on after an interruption, and tries again what failed.
+    --measured layout reads the record of a built-in generator. In every round a control draws the original prompt from
+    the same seeds. The same command goes on after an interruption, and tries again what failed.
 
     The filmstrips are in refine/index.html of the study. Exit code 0 when every prompt went through all rounds, 1
     when some wait.

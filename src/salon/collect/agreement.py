@@ -19,11 +19,10 @@ from itertools import combinations
 import numpy as np
 from numpy.typing import NDArray
 
-from salon.collect.assignment import vote_word
 from salon.collect.questions import RaterScreen, Why
 from salon.errors import StatsError
 from salon.stats import Estimate
-from salon.study import Checklist, Choice, Comparison, Judgment, Ranking, Rating
+from salon.study import Checklist, Choice, Comparison, Judgment, Ranking, Rating, vote_word
 
 
 @dataclass(frozen=True, slots=True)

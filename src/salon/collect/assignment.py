@@ -6,14 +6,12 @@ seed and the rater's name alone. Where a question needs R raters, the next one i
 (ties in the rater's own order), so that raters who drop out leave no gaps. In an adaptive design it is the pair that is
 expected to tell most. Planted questions stand at places drawn beforehand.
 
-`Tallies` count the answers of each question in memory. They can be rebuilt at any time from the tasks and judgments in
-the database: they only decide what comes next, and are never the record of an answer.
+This module is the only rule. `Tallies` say what others answered, wherever they come from.
 """
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
@@ -21,125 +19,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.collect.design import free_to_repeat, next_adaptive_pair, rotated_order, seeded_rng
-from salon.collect.plan import PairGroup, PhaseRun, StudioPlan
+from salon.collect.plan import PhaseRun, StudioPlan
 from salon.collect.questions import RaterQuestion, RaterScreen, Why, code_names
-from salon.collect.settings import SEVERAL_ITEMS, Qualification, Stop, StudioSettings
+from salon.collect.settings import SEVERAL_ITEMS, Qualification, StudioSettings
+from salon.collect.tallies import CountedTallies, Tallies, most_answers
 from salon.errors import BadValue
-from salon.study import Choice, Comparison, Judgment, Rating
-
-HOLD_MS = 60 * 60 * 1000
-"""A question that was asked so long ago without an answer is given to somebody else."""
-
-
-@dataclass
-class QuestionTally:
-    """Answers to one question by all raters."""
-
-    raters: set[str] = field(default_factory=set)
-    """Who answered; skipping does not count."""
-    pending: dict[str, int] = field(default_factory=dict)
-    """Who was asked and has not answered, and when, in milliseconds."""
-    votes: dict[str, Counter[str]] = field(default_factory=dict)
-    """By criterion: what was answered how often. A winning item by id; "tie" and "both_bad"; a value as text."""
-
-    def awaited(self, now: int) -> int:
-        """Answers that may still come from those who were asked not too long ago."""
-        return sum(now - asked_at < HOLD_MS for asked_at in self.pending.values())
-
-
-_NOTHING = QuestionTally()
-
-
-class Tallies:
-    """The tally of every question, by `RaterQuestion.key`."""
-
-    def __init__(self) -> None:
-        self._tallies: dict[str, QuestionTally] = {}
-
-    def __getitem__(self, key: str) -> QuestionTally:
-        return self._tallies.get(key, _NOTHING)
-
-    def begun(self, keys: Iterable[str]) -> Iterator[tuple[int, QuestionTally]]:
-        """Place in `keys` and tally of those that were asked of anybody."""
-        return ((place, self._tallies[key]) for place, key in enumerate(keys) if key in self._tallies)
-
-    def ask(self, question: RaterQuestion, rater: str, at: int) -> None:
-        """Note that `rater` is being asked, at `at` milliseconds."""
-        if question.why == "ordinary":
-            self.wait(question.key, rater, at)
-
-    def wait(self, key: str, rater: str, at: int) -> None:
-        """Note that `rater` is being asked an ordinary question."""
-        self._own(key).pending[rater] = at
-
-    def add(self, key: str, judgment: Judgment, raters: Sequence[str]) -> None:
-        """Note what all these raters answered to an ordinary question: the same."""
-        tally = self._own(key)
-        if judgment.skipped is not None:
-            return
-        if (vote := vote_word(judgment)) is not None:
-            tally.votes.setdefault(judgment.criterion, Counter())[vote] += len(raters)
-        tally.raters.update(raters)
-
-    def answer(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
-        """Note an answer. Repeats and planted questions say nothing new about the items."""
-        self._change(question, rater, judgments, +1)
-
-    def undo(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment]) -> None:
-        """Take an answer back: after an undo, or when its rater withdraws."""
-        self._change(question, rater, judgments, -1)
-
-    def _change(self, question: RaterQuestion, rater: str, judgments: Iterable[Judgment], by: int) -> None:
-        if question.why != "ordinary":
-            return
-        tally = self._own(question.key)
-        tally.pending.pop(rater, None)
-        for judgment in judgments:
-            vote = vote_word(judgment)
-            if judgment.skipped is None and vote is not None:
-                tally.votes.setdefault(judgment.criterion, Counter())[vote] += by
-            if judgment.skipped is None:
-                (tally.raters.add if by > 0 else tally.raters.discard)(rater)
-
-    def _own(self, key: str) -> QuestionTally:
-        return self._tallies.setdefault(key, QuestionTally())
-
-
-def is_settled(tally: QuestionTally, stop: Stop) -> bool:
-    """Has the question enough answers? Never, where everyone answers everything."""
-    if stop.kind == "everyone":
-        return False
-    if stop.kind == "fixed":
-        return len(tally.raters) >= stop.raters_each
-    if len(tally.raters) < stop.least:
-        return False
-    return len(tally.raters) >= stop.most or all(
-        _share(votes) >= stop.agreement - 1e-9 for votes in tally.votes.values()
-    )
-
-
-def is_open(tally: QuestionTally, stop: Stop, now: int) -> bool:
-    """May one more rater be asked, counting the answers that are awaited?"""
-    if stop.kind == "everyone":
-        return True
-    most = stop.raters_each if stop.kind == "fixed" else stop.most
-    return not is_settled(tally, stop) and len(tally.raters) + tally.awaited(now) < most
-
-
-def _share(votes: Counter[str]) -> float:
-    """Share of the largest side; ties are on neither."""
-    sides = [n for vote, n in votes.items() if vote not in ("tie", "both_bad")]
-    return max(sides, default=0) / max(votes.total(), 1)
-
-
-def vote_word(judgment: Judgment) -> str | None:
-    """What a judgment says, as a word to count by; None for rankings and checklists, which say too much for one."""
-    if isinstance(judgment, Comparison):
-        return {"a": judgment.a, "b": judgment.b}.get(str(judgment.outcome), judgment.outcome)
-    if isinstance(judgment, Choice):
-        return judgment.chosen
-    return f"{judgment.value:g}" if isinstance(judgment, Rating) and judgment.value is not None else None
-
 
 # -- planted questions -------------------------------------------------------------------------------------------------
 
@@ -307,11 +191,6 @@ class _PairStanding:
     """Who answered anything."""
 
 
-def group_budget(run: PhaseRun, group: PairGroup) -> int:
-    """Answers an adaptive design spends on one group."""
-    return run.phase.design.pairs_of(group.items) * run.phase.stop.raters_each
-
-
 def choose_adaptive_unit(
     run: PhaseRun, tallies: Tallies, *, rater: str, number: int, now: int, seen_units: Iterable[int]
 ) -> int | None:
@@ -320,17 +199,15 @@ def choose_adaptive_unit(
     rng = seeded_rng(run.seed, "adaptive", *run.name, rater, len(seen_units))
     free = run.allowed(number).copy()
     free[seen_units] = False
-    spent = []
-    for place, group in enumerate(run.pair_groups):
-        open_tallies = tallies.begun(run.keys[unit] for unit in group.units)
-        answers_spent = sum(len(tally.raters) + tally.awaited(now) for _, tally in open_tallies)
-        used = answers_spent / group_budget(run, group)
-        if used < 1 and free[group.units].any():
-            spent.append((used, rng.random(), place))
-    if not spent:
+    groups = len(run.pair_groups)
+    used = np.bincount(run.group_of_unit, tallies.load(run, now), groups) / run.group_budgets
+    eligible = np.flatnonzero((used < 1) & (np.bincount(run.group_of_unit[free], minlength=groups) > 0))
+    if not len(eligible):
         return None
-    group = run.pair_groups[min(spent)[2]]
-    standing = _pair_standing(run, group, tallies, now)
+    lots = rng.random(len(eligible))
+    place = int(eligible[np.lexsort((lots, used[eligible]))[0]])
+    group = run.pair_groups[place]
+    standing = _pair_standing(run, place, tallies, now)
     mine = np.isin(group.units, seen_units)
     own = np.bincount(group.pairs[mine].ravel(), minlength=group.items)
     everybody = np.bincount(group.pairs.ravel(), np.repeat(standing.answers, 2), group.items)
@@ -347,17 +224,18 @@ def choose_adaptive_unit(
     return None if chosen is None else int(group.units[chosen])
 
 
-def _pair_standing(run: PhaseRun, group: PairGroup, tallies: Tallies, now: int) -> _PairStanding:
+def _pair_standing(run: PhaseRun, place: int, tallies: Tallies, now: int) -> _PairStanding:
+    group = run.pair_groups[place]
     pairs = len(group.units)
     votes, awaited, answers = np.zeros((pairs, 3)), np.zeros(pairs, np.int64), np.zeros(pairs, np.int64)
-    raters: set[str] = set()
-    for row, tally in tallies.begun(run.keys[unit] for unit in group.units):
-        first, second = run.units[group.units[row]].items
-        for votes_by_word in tally.votes.values():
-            votes[row] += votes_by_word[first], votes_by_word[second], votes_by_word["tie"] + votes_by_word["both_bad"]
-        awaited[row], answers[row] = tally.awaited(now), len(tally.raters)
-        raters |= tally.raters
-    return _PairStanding(votes, awaited, answers, len(raters))
+    for row, unit in enumerate(group.units.tolist()):
+        tally = tallies[run.keys[unit]]
+        first, second = run.units[unit].items
+        for words in tally.votes.values():
+            ties = words.get("tie", 0) + words.get("both_bad", 0)
+            votes[row] += words.get(first, 0), words.get(second, 0), ties
+        awaited[row], answers[row] = tally.awaited(now), tally.answers
+    return _PairStanding(votes, awaited, answers, tallies.raters(run, place))
 
 
 # -- the next question -------------------------------------------------------------------------------------------------
@@ -380,7 +258,7 @@ class AssignmentState:
     status: Status = "active"
     history: Sequence[AskedQuestion] = ()
     """Every task so far, by position."""
-    tallies: Tallies = field(default_factory=Tallies)
+    tallies: Tallies = field(default_factory=CountedTallies)
 
 
 @dataclass(frozen=True)
@@ -461,7 +339,7 @@ def expected_questions(run: PhaseRun, number: int) -> int:
     each = stop.raters_each if stop.kind == "fixed" else stop.most
     pairs = len(run.units)
     if run.phase.design.kind == "adaptive":
-        pairs = sum(group_budget(run, group) for group in run.pair_groups) // each
+        pairs = int(run.group_budgets.sum()) // each
     return min(quota, -(-pairs * each // max(run.cohort.raters, 1)))
 
 
@@ -483,17 +361,19 @@ def _most_needed(
     run: PhaseRun, state: AssignmentState, seen_units: set[int], ordinary: list[RaterQuestion]
 ) -> int | None:
     """The unit with the fewest answers, in the rater's own order; a prompt once begun is finished first."""
-    stop = run.phase.stop
-    unseen = (unit for unit in run.order(state.rater, state.number) if unit not in seen_units)
+    order, stop = run.order(state.rater, state.number), run.phase.stop
+    is_free = np.ones(len(run.units), bool)
+    is_free[list(seen_units)] = False
     if stop.kind == "everyone":
-        return next(unseen, None)
-    order = list(unseen)
-    tallies = {unit: state.tallies[run.keys[unit]] for unit in order}
-    free = [unit for unit in order if is_open(tallies[unit], stop, state.now)]
+        unseen = order[is_free[order]]
+        return int(unseen[0]) if len(unseen) else None
+    load = state.tallies.load(run, state.now)
+    is_free &= ~state.tallies.settled(run) & (load < most_answers(stop))
+    free = order[is_free[order]]
     if ordinary and run.phase.prompt_in_a_row and ordinary[-1].prompt is not None:
-        free = [unit for unit in free if run.units[unit].prompt == ordinary[-1].prompt] or free
-    answers = [len(tallies[unit].raters) + tallies[unit].awaited(state.now) for unit in free]
-    return free[int(np.argmin(answers))] if free else None
+        begun = free[run.prompt_codes[free] == run.code_of_prompt[ordinary[-1].prompt]]
+        free = begun if len(begun) else free
+    return int(free[np.argmin(load[free])]) if len(free) else None
 
 
 # -- the screen --------------------------------------------------------------------------------------------------------

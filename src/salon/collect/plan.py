@@ -97,6 +97,35 @@ class PhaseRun:
         pairs = [[code.setdefault(item, len(code)) for item in self.units[unit].items] for unit in units]
         return PairGroup(np.array(units), np.array(pairs), len(code))
 
+    @cached_property
+    def group_of_unit(self) -> NDArray[np.int64]:
+        """(units,) the place of each unit's group in `pair_groups`."""
+        places = np.zeros(len(self.units), np.int64)
+        for place, group in enumerate(self.pair_groups):
+            places[group.units] = place
+        return places
+
+    @cached_property
+    def group_budgets(self) -> NDArray[np.int64]:
+        """(groups,) answers that an adaptive design spends on each group."""
+        each, design = self.phase.stop.raters_each, self.phase.design
+        return np.array([design.pairs_of(group.items) * each for group in self.pair_groups], np.int64)
+
+    def group_name(self, place: int) -> str:
+        """A name for the pair group at `place`, unlike that of any other run's."""
+        first = self.units[self.pair_groups[place].units[0]]
+        return question_key(self.cohort.id, self.phase.id, self.criteria, ("group", first.group))
+
+    @cached_property
+    def code_of_prompt(self) -> dict[str | None, int]:
+        """A number for each prompt."""
+        return {prompt: code for code, prompt in enumerate(dict.fromkeys(unit.prompt for unit in self.units))}
+
+    @cached_property
+    def prompt_codes(self) -> NDArray[np.int64]:
+        """(units,) the number of each unit's prompt."""
+        return np.array([self.code_of_prompt[unit.prompt] for unit in self.units], np.int64)
+
     @property
     def name(self) -> tuple[str, ...]:
         """What chance in this run is seeded with."""
@@ -130,7 +159,7 @@ class PhaseRun:
         return (self.prompt_place[prompt] + number) % len(self.views)
 
     @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
-    def order(self, rater: str, number: int) -> tuple[int, ...]:
+    def order(self, rater: str, number: int) -> NDArray[np.int64]:
         """All units this rater may see, in the rater's own order.
 
         Categories are mixed so that every beginning of the order holds them in their shares; the questions about one
@@ -145,7 +174,7 @@ class PhaseRun:
         blocks = list(rows.values())
         categories = [self.units[block[0]].category for block in blocks]
         mixed = shared_order(categories, self.phase.prompts.shares, rng=rng)
-        return tuple(unit for block in mixed for unit in blocks[block])
+        return np.array([unit for block in mixed for unit in blocks[block]], np.int64)
 
     @lru_cache(maxsize=MOST_RATERS)  # noqa: B019
     def planned(self, rater: str, ordinary: int) -> tuple[Why, ...]:

@@ -15,6 +15,7 @@ from salon.report import (
     Rows,
     canvas,
     domain,
+    dot_with_reach,
     element,
     group,
     line,
@@ -66,7 +67,11 @@ def bias_plot(dots: Sequence[BiasDot], *, width: int) -> Markup:
     """
     x, y, top, bottom = _scales(dots, width - 12.0)
     frame = (x.start + CURVE_NAME, top, width - 2.0, bottom)
-    names = names_beside([(x(dot.b), y(dot.c)) for dot in dots], [dot.label for dot in dots], frame)
+    names = names_beside(
+        [dot_with_reach(((dot.b, *dot.b_ends), (dot.c, *dot.c_ends)), x, y) for dot in dots],
+        [dot.label for dot in dots],
+        frame,
+    )
     if None in names:
         room = min(max(text_width(dot.label) for dot in dots) + 26, width * (0.42 if width < COMPACT else 0.3))
         x, y, top, bottom = _scales(dots, width - room)

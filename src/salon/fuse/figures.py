@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from salon.errors import StatsError
-from salon.fuse.fits import is_plugin_fit, load_fit, pair_dominance
+from salon.fuse.fits import is_plugin_fit, load_fit
 from salon.fuse.groups import Floats, FuseGroup
 from salon.fuse.results import (
     ANCHORED,
@@ -25,17 +25,16 @@ from salon.fuse.results import (
 )
 from salon.fuse.scores import FEWEST_MODERATED, MANY_CLUSTERS, ScoredGroup
 from salon.stats import (
-    TIE_MODELS,
     CrowdPrior,
     PairCounts,
     RaterResiduals,
     Sigmoid,
-    connectivity,
+    counts_connectivity,
+    counts_dominance,
     goodness_of_fit,
-    pair_probabilities,
     pair_residuals,
+    pair_rows,
     rater_residuals,
-    spread_ties,
 )
 from salon.study import Study, describe_model_raters
 
@@ -45,8 +44,6 @@ MOST_WALKED = 2_000
 """Path lengths are found for groups up to this many items."""
 MOST_TESTED = 20_000
 """Pairs of a group up to which the fit is tested; simulating the law of more takes too long."""
-SLIGHTEST = 1e-12
-"""Chance of an answer that was given although the fit rules it out: Elo may drive two items apart without end."""
 MOST_ALIKE = 50
 """Runs of items that cannot be told apart, listed for each group."""
 
@@ -95,8 +92,7 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     runs = () if scored.ranks is None else scored.ranks.groups[:MOST_ALIKE]
     graph = None
     if counts is not None:
-        pairs = np.stack([counts.i, counts.j], axis=1)
-        health, order = connectivity(group.items, pairs, paths=group.items <= MOST_WALKED), pair_dominance(counts)
+        health, order = counts_connectivity(counts, paths=group.items <= MOST_WALKED), counts_dominance(counts)
         shared = ("edges", "fraction", "components", "degree_min", "degree_mean", "degree_max", "diameter", "mean_path")
         graph = GraphFigures(
             items=group.items,
@@ -136,32 +132,18 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
 # -- what the fit explains -------------------------------------------------------------------------------------------
 
 
-def _chances(scored: ScoredGroup, counts: PairCounts) -> tuple[Floats, Floats, Floats] | None:
-    """P(i wins), P(tie), P(j wins) of every pair; models without ties share out the ties there were."""
-    fit = scored.fit
-    if fit.model is None:
-        return None
-    d = (fit.latent[counts.i] - fit.latent[counts.j]) / fit.per_logit
-    win, tie, loss = pair_probabilities(fit.model, d, fit.tie)
-    if fit.model not in TIE_MODELS:
-        win, tie, loss = spread_ties(win, counts.ties, counts.wins + counts.losses + counts.ties)
-    observed = np.stack([counts.wins, counts.ties, counts.losses]) > 0
-    p = np.stack([win, tie, loss])
-    p[observed & (p == 0)] = SLIGHTEST
-    win, tie, loss = p / p.sum(axis=0)
-    return win, tie, loss
-
-
 def _explain_pairs(
     scored: ScoredGroup, counts: PairCounts | None, settings: FuseSettings
 ) -> tuple[tuple[PairResidual, ...], float | None]:
     """The pairs that the fit explains worst, and whether the model fits."""
-    p = None if counts is None else _chances(scored, counts)
+    p = scored.chances
     if counts is None or p is None:
         return (), None
     residuals = pair_residuals(counts.wins, counts.losses, counts.ties, *p)
     size = np.where(np.isfinite(residuals.z), np.abs(residuals.z), -1.0)
-    worst = [int(pair) for pair in np.argsort(-size, kind="stable")[:WORST] if size[pair] > 0]
+    size = np.round(size, 9)  # pairs that go equally far stand in their order, whatever the last digit
+    near = np.flatnonzero(size >= np.partition(size, -WORST)[-WORST]) if len(size) > WORST else np.arange(len(size))
+    worst = [int(pair) for pair in near[np.argsort(-size[near], kind="stable")][:WORST] if size[pair] > 0]
     members = scored.group.members
     rows = tuple(
         PairResidual(
@@ -223,21 +205,24 @@ def _residuals(scored: Sequence[ScoredGroup], raters: int) -> RaterResiduals | N
     """All answers of all groups against the chances of their pairs; None where no model gives chances."""
     answers, chances, pairs = [], [], 0
     for group in scored:
-        c, items = group.group.compared, group.group.items
-        counts = group.group.pair_counts if len(c) and group.fit.model is not None else None
-        if counts is None:
+        c, p = group.group.compared, group.chances
+        if p is None:
             continue
-        low, high = np.minimum(c.a, c.b).astype(np.int64), np.maximum(c.a, c.b)
-        pair = pairs + np.searchsorted(counts.i * items + counts.j, low * items + high)
-        turned = (c.outcome < 2) & (c.a != low)
-        answers.append((c.rater, pair, np.where(turned, 1 - c.outcome, c.outcome)))
-        chances.append(_chances(group, counts))
+        counts = group.group.pair_counts
+        turned = (c.outcome < 2) & (c.b < c.a)
+        answers.append((c.rater, pairs + pair_rows(counts, c.a, c.b), c.outcome ^ turned))
+        chances.append(p)
         pairs += len(counts.i)
     if not answers:
         return None
-    who, which, outcome = (np.concatenate(part) for part in zip(*answers))
-    win, tie, loss = (np.concatenate(part) for part in zip(*chances))
+    who, which, outcome = (_join(part) for part in zip(*answers))
+    win, tie, loss = (_join(part) for part in zip(*chances))
     return rater_residuals(who, which, outcome, win, tie, loss, raters)
+
+
+def _join(parts: Sequence[np.ndarray]) -> np.ndarray:
+    """One array; of a single group, its own."""
+    return parts[0] if len(parts) == 1 else np.concatenate(parts)
 
 
 # -- rating anchors and curves ---------------------------------------------------------------------------------------
@@ -439,7 +424,7 @@ def _missing_levels(scored: Sequence[ScoredGroup]) -> list[str]:
 def _elo_driven_apart(scored: Sequence[ScoredGroup]) -> list[str]:
     """Groups in which some items only win: Elo moves them on with every pass, which its errors do not see."""
     apart = [
-        scored_group.group for scored_group in scored if not pair_dominance(scored_group.group.pair_counts).identified
+        scored_group.group for scored_group in scored if not counts_dominance(scored_group.group.pair_counts).identified
     ]
     if not apart:
         return []

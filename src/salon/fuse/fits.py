@@ -25,14 +25,15 @@ from salon.fuse.groups import (
     Ints,
     average_repeated_ratings,
     cluster_codes,
+    number_clusters,
 )
 from salon.fuse.results import ANCHORED, PAIRED, RATED, Cluster, FuseSettings, Method
 from salon.stats import (
     DENSE_ITEMS,
     CrowdPrior,
-    Dominance,
     EloSettings,
     Errors,
+    FittedInformation,
     PairCounts,
     PairFit,
     Pull,
@@ -42,7 +43,7 @@ from salon.stats import (
     bootstrap_scores,
     cluster_scores,
     clustered_errors,
-    dominance,
+    counts_dominance,
     fit_crowd,
     fit_pairs,
     fit_rankings,
@@ -144,19 +145,9 @@ ROUNDING_SHARE = 1e-6
 """An error below this share of its floor is rounding."""
 
 
-def pair_dominance(counts: PairCounts, anchored: Ints | None = None) -> Dominance:
-    """Who beat whom; items `anchored` by ratings count as tied."""
-    won, lost, tied = (np.flatnonzero(x > 0) for x in (counts.wins, counts.losses, counts.ties))
-    pairs = np.stack([counts.i, counts.j], axis=1)
-    ties = (
-        pairs[tied] if anchored is None else np.vstack([pairs[tied], np.stack([anchored[:-1], anchored[1:]], axis=1)])
-    )
-    return dominance(counts.items, np.vstack([pairs[won], pairs[lost][:, ::-1]]), ties)
-
-
 def _check_identified(group: FuseGroup, counts: PairCounts, anchored: Ints | None = None) -> None:
     """Without a prior every item must be reachable from every other by wins (Ford 1957); says who is not."""
-    order = pair_dominance(counts, anchored)
+    order = counts_dominance(counts, anchored)
     if order.identified:
         return
     for what, items in (
@@ -205,15 +196,15 @@ def _pair_errors(
     """The errors asked for; the model's own where the answers on an item do not vary at all (five raters, one mind)."""
     kinds = CROSSED if cluster == "both" else (cluster,)
     clusters = {kind: _clusters(group, kind) for kind in kinds}
+    at = FittedInformation(fit, counts)
     try:
         if cluster == "answer" and settings.interval != "bootstrap":
-            errors = independent_errors(fit, counts)
-            return errors if fit.prior is None else floor_errors(errors, fit, counts)
-        parts = [_clustered(group, counts, fit, settings, kind, *clusters[kind]) for kind in kinds]
-        errors = crossed_errors(parts)
-        return floor_errors(errors, fit, counts)
+            errors = independent_errors(fit, counts, at=at)
+            return errors if fit.prior is None else floor_errors(errors, fit, counts, at)
+        parts = [_clustered(group, counts, fit, at, settings, kind, *clusters[kind]) for kind in kinds]
+        return floor_errors(crossed_errors(parts), fit, counts, at)
     except TooFew:
-        return mark_unvarying(hessian_errors(fit, counts))
+        return mark_unvarying(hessian_errors(fit, counts, at=at))
 
 
 def crossed_errors(parts: Sequence[Errors]) -> Errors:
@@ -235,7 +226,7 @@ def _clusters(group: FuseGroup, cluster: str) -> tuple[Ints, int]:
     c = group.compared
     if cluster == "answer":
         return np.arange(len(c)), len(c)
-    present, number = np.unique(cluster_codes(c, cluster), return_inverse=True)
+    present, number = number_clusters(cluster_codes(c, cluster))
     if len(present) < 2:
         raise TooFew(
             f"an error over {cluster}s needs at least two of them",
@@ -250,6 +241,7 @@ def _clustered(
     group: FuseGroup,
     counts: PairCounts,
     fit: PairFit,
+    at: FittedInformation,
     settings: FuseSettings,
     cluster: str,
     number: Ints,
@@ -258,10 +250,10 @@ def _clustered(
     """The sandwich, or the bootstrap, over one kind of cluster."""
     c = group.compared
     if cluster == "cell" and clusters == len(c) and settings.interval != "bootstrap":
-        return independent_errors(fit, counts)  # one answer a cell: no table of a million cells is needed
+        return independent_errors(fit, counts, at=at)  # one answer a cell: no table of a million cells is needed
     sums = cluster_scores(fit, c.a, c.b, c.outcome, number, clusters)
     if settings.interval != "bootstrap":
-        return clustered_errors(fit, counts, sums)
+        return clustered_errors(fit, counts, sums, at=at)
     rng = np.random.default_rng([settings.seed, 2])
     scores = bootstrap_scores(fit, counts, sums, draws=settings.draws, rng=rng)
     covariance = np.cov(scores, rowvar=False) if group.items <= DENSE_ITEMS else None
@@ -270,14 +262,17 @@ def _clustered(
     return Errors(se=se, covariance=covariance, df=clusters - 1, method=method)
 
 
-def floor_errors(errors: Errors, fit: PairFit, counts: PairCounts) -> Errors:
+def floor_errors(errors: Errors, fit: PairFit, counts: PairCounts, at: FittedInformation) -> Errors:
     """Errors nowhere below those of independent answers (with a prior: of the posterior).
 
     Five raters who happen to agree on an item show no spread between them, yet other answers could have come out. With
     a prior, the spread of shrunken scores says nothing about how far they are shrunk: twelve wins of twelve answers do
     not vary, and still leave open whether the item wins nine times of ten or always.
     """
-    return raise_to_floor(errors, (independent_errors if fit.prior is None else hessian_errors)(fit, counts))
+    if fit.prior is not None:
+        return raise_to_floor(errors, hessian_errors(fit, counts, at=at))
+    pairwise = errors.differences is not None
+    return raise_to_floor(errors, independent_errors(fit, counts, at=at, covariance=pairwise))
 
 
 def raise_to_floor(errors: Errors, least: Errors) -> Errors:
@@ -295,10 +290,11 @@ def raise_to_floor(errors: Errors, least: Errors) -> Errors:
 def floor_jackknife_errors(group: FuseGroup, fit: PairFit, errors: Errors) -> Errors:
     """Errors from left-out clusters, held to the same floor as those of a sandwich."""
     counts = group.pair_counts
+    at = FittedInformation(fit, counts)
     try:
-        return floor_errors(errors, fit, counts)
+        return floor_errors(errors, fit, counts, at)
     except TooFew:
-        return mark_unvarying(hessian_errors(fit, counts))
+        return mark_unvarying(hessian_errors(fit, counts, at=at))
 
 
 def _pair_fit(fit: PairFit, errors: Errors | None = None) -> GroupFit:

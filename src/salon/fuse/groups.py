@@ -132,7 +132,9 @@ class FuseGroup:
     @property
     def raters(self) -> Codes:
         """Numbers of the raters who answered here."""
-        return np.unique(np.concatenate([part.rater for part in self.by_kind.values()]))
+        size = max(int(part.rater.max(initial=-1)) for part in self.by_kind.values()) + 1
+        answers = sum(np.bincount(part.rater, minlength=size) for part in self.by_kind.values())
+        return np.flatnonzero(answers).astype(np.int32)
 
     def counts(self) -> Ints:
         """Judgments that name each item."""
@@ -172,6 +174,17 @@ def cluster_codes(part: GroupComparisons | GroupRankings | GroupRatings, cluster
     """The rater, the prompt or the cell (one rater on one prompt) of each judgment; -1: no prompt."""
     rater, prompt = part.rater.astype(np.int64), part.prompt.astype(np.int64)
     return {"rater": rater, "prompt": prompt, "cell": (rater << 32) + prompt + 1}[cluster]
+
+
+def number_clusters(codes: Ints) -> tuple[Ints, Ints]:
+    """The codes that occur, in rising order, and the place of each judgment's among them."""
+    low, high = int(codes.min(initial=0)), int(codes.max(initial=0))
+    if high - low > 4 * len(codes):
+        present, place = np.unique(codes, return_inverse=True)
+        return present, place
+    used = np.zeros(high - low + 1, np.bool_)
+    used[codes - low] = True
+    return np.flatnonzero(used) + low, (np.cumsum(used) - 1)[codes - low]
 
 
 def average_repeated_ratings(rated: GroupRatings) -> tuple[Codes, Codes, Floats]:

@@ -245,7 +245,7 @@ def _first_run(run: tuple[ScoreBoard, Sequence[str]], names: ScoreNames, several
     """The best run of the first board that has one."""
     board, items = run
     place = Markup(" on {}").format(board.name) if several else Markup("")
-    words = Markup("{}{}: no two of {} differ significantly.")
+    words = Markup("{}{} do not differ significantly: {}.")
     return [Prose(words.format(count_noun(len(items), "item"), place, _run_words(items, board, names)))]
 
 

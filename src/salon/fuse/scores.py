@@ -16,6 +16,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 from itertools import pairwise
 
 import numpy as np
@@ -36,6 +37,7 @@ from salon.fuse.groups import Floats, FuseGroup, GroupFit, average_repeated_rati
 from salon.fuse.resampling import JackknifeSpreads, jackknife, jackknife_errors
 from salon.fuse.results import ANCHORED, RATED, Cluster, FuseSettings, Method
 from salon.stats import (
+    TIE_MODELS,
     Errors,
     RankIntervals,
     RatingAnchors,
@@ -44,8 +46,10 @@ from salon.stats import (
     fit_sigmoid,
     independent_errors,
     moderated_variances,
+    pair_probabilities,
     rank_intervals,
     rating_centers,
+    spread_ties,
     two_way_variance,
 )
 from salon.study import Scale
@@ -263,6 +267,10 @@ MOST_RANKED = 2_000
 """Rank intervals compare every pair of items: not made for larger groups."""
 
 
+SLIGHTEST = 1e-12
+"""Chance of an answer that was given although the fit rules it out: Elo may drive two items apart without end."""
+
+
 @dataclass(frozen=True)
 class ScoredGroup:
     """One group, scored."""
@@ -280,6 +288,26 @@ class ScoredGroup:
     df: float
     anchors: RatingAnchors | None = None
     curve: Sigmoid | None = None
+
+    @cached_property
+    def chances(self) -> tuple[Floats, Floats, Floats] | None:
+        """P(i wins), P(tie), P(j wins) of every pair that met; models without ties share out the ties there were.
+
+        None where the method is no model of comparisons.
+        """
+        fit = self.fit
+        if fit.model is None or not len(self.group.compared):
+            return None
+        counts = self.group.pair_counts
+        d = (fit.latent[counts.i] - fit.latent[counts.j]) / fit.per_logit
+        win, tie, loss = pair_probabilities(fit.model, d, fit.tie)
+        if fit.model not in TIE_MODELS:
+            win, tie, loss = spread_ties(win, counts.ties, counts.wins + counts.losses + counts.ties)
+        for chance, answers in ((win, counts.wins), (tie, counts.ties), (loss, counts.losses)):
+            if chance.min() == 0:
+                chance[(chance == 0) & (answers > 0)] = SLIGHTEST
+        whole = win + tie + loss
+        return win / whole, tie / whole, loss / whole
 
 
 @dataclass(frozen=True)

@@ -1,8 +1,9 @@
 """The built-in generators (`houses`): they draw posters offline, each good at some things and bad at others by design.
 
-A house has a style of its own (`Hand`) and tendencies: how often, and how strongly, each defect befalls its work. So
-its quality under every criterion is known beforehand (`expected_quality`), and any way of judging can be tested against
-it. A flaw that the prompt asks to avoid (`salon.render.brief_text`) befalls its work `HEEDED` times as often.
+A house has a style of its own (`DrawingHabits`) and tendencies: how often, and how strongly, each defect befalls its
+work. So its quality under every criterion is known beforehand (`expected_quality`), and any way of judging can be
+tested against it. A flaw that the prompt asks to avoid (`salon.render.brief_text`) befalls its work `HEEDED` times as
+often.
 
 A variant is a house with defects planted in all its work, which no prompt can ask away: `proof+low-contrast@0.6` draws
 what `proof` draws, poster by poster, with every ink faded by 0.6.
@@ -32,7 +33,7 @@ from salon.errors import BadFile, BadValue, SalonError, shorten
 from salon.render import (
     DEFECTS,
     DefectKind,
-    Hand,
+    DrawingHabits,
     Layout,
     Seeds,
     asked_against,
@@ -63,7 +64,7 @@ def start_from(house: House, ask: Ask, fresh: int) -> tuple[Seeds, Layout]:
     where = f"prompt {ask.prompt.id!r}"
     if ask.layout is None:
         raise BadValue(
-            "a house starts from a poster with its layout beside it", found="a picture alone", where=where,
+            "a built-in generator starts from a poster with its layout beside it", found="a picture alone", where=where,
             remedy=f"start from a picture that {house.name} drew, in its study; or ask a generator that reads pictures",
         )  # fmt: skip
     layout = _read_layout(house, ask.layout)
@@ -105,7 +106,7 @@ def _read_layout(house: House, text: str) -> Layout:
         raise _layout_refused(house, "decisions or seeds that no poster has")
     if not _draws(house, layout, text):
         raise _layout_refused(
-            house, "a record that it does not draw: changed by hand, or by another version of the house"
+            house, "a record that it does not draw: changed by hand, or by another version of the generator"
         )
     return layout
 
@@ -113,7 +114,7 @@ def _read_layout(house: House, text: str) -> Layout:
 def _layout_refused(house: House, found: str) -> BadFile:
     return BadFile(
         f"the layout of a poster that {house.name} drew is needed", found=found, where="layout",
-        remedy="start from a picture of this house, with the layout that was written beside it",
+        remedy="start from a picture by this generator, with the layout that was written beside it",
     )  # fmt: skip
 
 
@@ -124,7 +125,7 @@ def _draws(house: House, layout: Layout, text: str) -> bool:
     if any(befall.get(kind) != strength for kind, strength in planted.items()):
         return False
     try:
-        poster = draw_poster(layout.brief, house.hand, seed=layout.seeds, knobs=planted, width=layout.width,
+        poster = draw_poster(layout.brief, house.habits, seed=layout.seeds, knobs=planted, width=layout.width,
                              height=layout.height)  # fmt: skip
     except SalonError:
         return False
@@ -161,7 +162,7 @@ class House:
 
     name: str
     about: str
-    hand: Hand
+    habits: DrawingHabits
     tendencies: Mapping[DefectKind, Tendency] = field(default_factory=dict)
 
     @property
@@ -180,9 +181,9 @@ class House:
         return strengths
 
 
-def _house(name: str, about: str, hand: Hand, **tendencies: tuple[float, float, float]) -> House:
+def _house(name: str, about: str, habits: DrawingHabits, **tendencies: tuple[float, float, float]) -> House:
     defects = {kind.replace("-", "_"): kind for kind in DEFECTS}
-    return House(name, about, hand, {defects[kind]: Tendency(*how) for kind, how in tendencies.items()})
+    return House(name, about, habits, {defects[kind]: Tendency(*how) for kind, how in tendencies.items()})
 
 
 HOUSES: dict[str, House] = {
@@ -191,7 +192,9 @@ HOUSES: dict[str, House] = {
         _house(
             "atelier",
             "sets type well, but ignores the brief's colors and positions",
-            Hand("atelier", ("Typographic Minimalism", "Minimalist", "Japanese", "Retro"), margin=0.08, air=1.1),
+            DrawingHabits(
+                "atelier", ("Typographic Minimalism", "Minimalist", "Japanese", "Retro"), margin=0.08, air=1.1
+            ),
             wrong_color=(0.75, 0.3, 0.9),
             wrong_position=(0.6, 0.4, 1.0),
             off_mood_style=(0.3, 0.3, 0.7),
@@ -199,7 +202,7 @@ HOUSES: dict[str, House] = {
         _house(
             "carnival",
             "strong in color and mood, poor in type",
-            Hand("carnival", ("Pop Art", "Memphis", "Flat Design", "Papercut", "Illustrative"), margin=0.06),
+            DrawingHabits("carnival", ("Pop Art", "Memphis", "Flat Design", "Papercut", "Illustrative"), margin=0.06),
             bad_kerning=(0.7, 0.4, 1.0),
             wrong_font_pairing=(0.65, 0.3, 1.0),
             crowding=(0.5, 0.3, 0.9),
@@ -208,7 +211,9 @@ HOUSES: dict[str, House] = {
         _house(
             "ledger",
             "follows the brief exactly, but lacks harmony and emphasis",
-            Hand("ledger", ("Flat Design", "Minimalist", "Cinema 4D", "Pixel Art"), ("stack", "hero-top", "split")),
+            DrawingHabits(
+                "ledger", ("Flat Design", "Minimalist", "Cinema 4D", "Pixel Art"), ("stack", "hero-top", "split")
+            ),
             clashing_colors=(0.65, 0.3, 0.9),
             broken_hierarchy=(0.65, 0.3, 0.9),
             low_contrast=(0.3, 0.2, 0.55),
@@ -217,7 +222,9 @@ HOUSES: dict[str, House] = {
         _house(
             "mirage",
             "strong in mood and light, but makes up words and things",
-            Hand("mirage", ("Diffuse Glow", "New Chinese Aesthetic", "Cyberpunk", "Vaporwave", "Acid Graphics")),
+            DrawingHabits(
+                "mirage", ("Diffuse Glow", "New Chinese Aesthetic", "Cyberpunk", "Vaporwave", "Acid Graphics")
+            ),
             misspelling=(0.75, 0.1, 0.5),
             missing_text=(0.5, 0.2, 0.8),
             extra_element=(0.6, 0.3, 1.0),
@@ -226,10 +233,10 @@ HOUSES: dict[str, House] = {
         _house(
             "apprentice",
             "has a little of every defect",
-            Hand("apprentice"),
+            DrawingHabits("apprentice"),
             **{kind.replace("-", "_"): (0.35, 0.1, 0.7) for kind in DEFECTS},
         ),
-        _house("proof", "draws the brief as it is, without a planted flaw", Hand("proof")),
+        _house("proof", "draws the brief as it is, without a planted flaw", DrawingHabits("proof")),
     )
 }
 
@@ -238,7 +245,9 @@ def find_house(text: str) -> House:
     """A house by its name, or a variant: HOUSE+DEFECT@STRENGTH, with as many defects as wanted."""
     name, *planted = text.split("+")
     if name not in HOUSES:
-        raise BadValue("the name of a house is needed", found=repr(name), remedy=f"one of {', '.join(HOUSES)}")
+        raise BadValue(
+            "the name of a built-in generator is needed", found=repr(name), remedy=f"one of {', '.join(HOUSES)}"
+        )
     if not planted:
         return HOUSES[name]
     strengths: dict[DefectKind, float] = {}
@@ -251,7 +260,7 @@ def find_house(text: str) -> House:
     always = {kind: Tendency(1.0, strengths[kind], strengths[kind]) for kind in DEFECTS if kind in strengths}
     label = "+".join([name, *(f"{kind}@{how.low:g}" for kind, how in always.items())])
     about = f"{name}, with {', '.join(always)} in all its work"
-    return House(label, about, replace(parent.hand, house=label), {**parent.tendencies, **always})
+    return House(label, about, replace(parent.habits, house=label), {**parent.tendencies, **always})
 
 
 def _read_defect(text: str, where: str) -> tuple[DefectKind, float]:
@@ -332,7 +341,7 @@ def _draw(task: tuple[str, Ask]) -> Made:
         }
     brief = read_brief(ask.prompt)
     avoided = asked_against(ask.prompt)
-    poster = draw_poster(brief, house.hand, seed=seed, knobs=house.knobs(seed, avoided), **size)
+    poster = draw_poster(brief, house.habits, seed=seed, knobs=house.knobs(seed, avoided), **size)
     layout = poster.layout
     return Made(
         image=paint_png(poster.layers, layout.width, layout.height),

@@ -1,7 +1,7 @@
 """A generator from the words that name it on the command line.
 
-    atelier, house:atelier        a built-in house, offline
-    proof+low-contrast@0.6        a house with defects planted in all its work, each with its strength
+    atelier, house:atelier        a built-in generator, offline
+    proof+low-contrast@0.6        a built-in generator with defects planted in all its work, each with its strength
     openai:MODEL[@URL]            a model behind the OpenAI images protocol, there or at another server's address
     http:TEMPLATE.toml            any server that answers JSON over HTTP, described by a template
     diffusers:PATH                a diffusers pipeline in a folder, or by its hub name
@@ -119,12 +119,12 @@ def _import(name: str) -> Any:
 
 
 def house_lines() -> list[tuple[str, str]]:
-    """The built-in houses, each with a sentence."""
+    """The built-in generators, each with a sentence."""
     return [(house.name, house.about) for house in _import("generate.houses").HOUSES.values()]
 
 
 def house_help() -> list[tuple[str, str]]:
-    """The same for a help text, which is also read where houses are not installed."""
+    """The same for a help text, which is also read where they are not installed."""
     try:
         return house_lines()
     except MissingExtra as error:
@@ -149,7 +149,7 @@ def _house(name: str) -> Generator:
         "the name of a generator is needed",
         found=repr(name),
         where="--generator",
-        remedy=f"{start}It is {GENERATOR_FORMS}; houses are {', '.join(names)}{installed}",
+        remedy=f"{start}It is {GENERATOR_FORMS}; built-in generators are {', '.join(names)}{installed}",
     )
 
 

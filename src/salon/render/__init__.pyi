@@ -29,7 +29,7 @@ from .colors import (
     to_rgb as to_rgb,
 )
 from .compose import (
-    Hand as Hand,
+    DrawingHabits as DrawingHabits,
     lay_out as lay_out,
     plan_poster as plan_poster,
 )

@@ -1,6 +1,6 @@
 """From a brief to a poster: which style, colors, faces and arrangement, then a place for everything.
 
-`plan_poster` decides by a generator's hand and a seed; `lay_out` lets the arrangement find the places and the style
+`plan_poster` decides by a generator's habits and a seed; `lay_out` lets the arrangement find the places and the style
 draw, and keeps the record.
 """
 
@@ -28,14 +28,14 @@ from salon.render.sheet import NoRoom, Piece, PosterSheet, shifted
 from salon.render.styles import style_named
 from salon.render.typeset.setting import SetText, TooMuchText
 
-__all__ = ["Hand", "lay_out", "plan_poster"]
+__all__ = ["DrawingHabits", "lay_out", "plan_poster"]
 
 SMALLEST, LARGEST, LONGEST_RATIO = 64, 8192, 3.0
 T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Hand:
+class DrawingHabits:
     """A house's way of working; what a brief asks for wins over it."""
 
     house: str = "plain"
@@ -50,9 +50,9 @@ class Hand:
 
 
 def plan_poster(
-    brief: Brief, hand: Hand, seed: int | Seeds, *, width: int | None = None, height: int | None = None
+    brief: Brief, habits: DrawingHabits, seed: int | Seeds, *, width: int | None = None, height: int | None = None
 ) -> PosterPlan:
-    """Every decision about a poster. The same brief, hand, seed and size give the same plan."""
+    """Every decision about a poster. The same brief, habits, seed and size give the same plan."""
     width, height = _size(brief, width, height)
     if (seed.own if isinstance(seed, Seeds) else seed) < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed, where=f"brief {brief.id}")
@@ -60,11 +60,11 @@ def plan_poster(
     if brief.style:
         style = style_named(brief.style)
     else:
-        names = [name for name in hand.styles or STYLES if brief.mood in style_named(name).moods]
-        style = style_named(_pick(names or hand.styles or STYLES, rng, fall=0.8 if hand.styles else 1.0))
+        names = [name for name in habits.styles or STYLES if brief.mood in style_named(name).moods]
+        style = style_named(_pick(names or habits.styles or STYLES, rng, fall=0.8 if habits.styles else 1.0))
     plain = harmonise(brief.palette, brief.mood, chance(seed, "palette"))
     palette = rechecked(style.tune(plain, chance(seed, "tune")))
-    arrangement = _arrangement(brief, hand, style, width, height, chance(seed, "arrangement"))
+    arrangement = _arrangement(brief, habits, style, width, height, chance(seed, "arrangement"))
     faces = chance(seed, "faces")
     display, text = (
         Face(family=family, weight=weight)
@@ -77,7 +77,7 @@ def plan_poster(
     loudness = 10 * min(1.9, max(1.0, 8 / len(brief.headline)))
     return PosterPlan(
         brief=brief,
-        house=hand.house,
+        house=habits.house,
         seed=seed,
         width=width,
         height=height,
@@ -89,9 +89,9 @@ def plan_poster(
         arrangement=arrangement.name,
         headline_at=brief.headline_at or _place(brief, arrangement, chance(seed, "place")),
         align=brief.align or _align(brief, arrangement, chance(seed, "align")),
-        scale=TypeScale(headline=loudness * style.scale * hand.loudness, subhead=1.6),
-        margin=hand.margin,
-        air=hand.air,
+        scale=TypeScale(headline=loudness * style.scale * habits.loudness, subhead=1.6),
+        margin=habits.margin,
+        air=habits.air,
         tracking={"headline": style.tracking} if style.tracking else {},
         headline_ink=_headline_ink(palette, chance(seed, "headline ink")),
         cta=_pick(("pill", "box", "line", "outline"), chance(seed, "cta"), fall=0.6),
@@ -121,7 +121,7 @@ def _size(brief: Brief, width: int | None, height: int | None) -> tuple[int, int
 
 
 def _arrangement(
-    brief: Brief, hand: Hand, style: Style, width: int, height: int, rng: np.random.Generator
+    brief: Brief, habits: DrawingHabits, style: Style, width: int, height: int, rng: np.random.Generator
 ) -> Arrangement:
     """One that suits the format, the canvas and the place asked for; the house's and the style's favourites first."""
     fits = {a.name for a in suitable(brief.format, width, height, brief.headline_at)}
@@ -129,7 +129,7 @@ def _arrangement(
         fits = {a.name for a in suitable(brief.format, width, height)}
     if brief.align:
         fits = {name for name in fits if brief.align in ARRANGEMENTS[name].aligns} or fits
-    for favourites in (hand.arrangements, style.arrangements, tuple(ARRANGEMENTS)):
+    for favourites in (habits.arrangements, style.arrangements, tuple(ARRANGEMENTS)):
         names = [name for name in favourites if name in fits]
         if names:
             return ARRANGEMENTS[_pick(names, rng, fall=0.75)]

@@ -16,7 +16,7 @@ import numpy as np
 from salon.errors import BadValue
 from salon.render.brief import STYLES, SUBJECTS, Align, Place
 from salon.render.colors import contrast, from_oklch, mix, oklch, parse_color
-from salon.render.compose import Hand, plan_poster
+from salon.render.compose import DrawingHabits, plan_poster
 from salon.render.layout import (
     DEFECTS,
     TEXT_ROLES,
@@ -52,13 +52,13 @@ def check_knobs(knobs: Knobs) -> None:
             raise BadValue("a defect's strength lies between 0 and 1", found=strength, where=kind)
 
 
-def bend(plan: PosterPlan, hand: Hand, knobs: Knobs) -> tuple[PosterPlan, tuple[Defect, ...]]:
+def bend(plan: PosterPlan, habits: DrawingHabits, knobs: Knobs) -> tuple[PosterPlan, tuple[Defect, ...]]:
     """The plan with flaws, and their record. What is about texts, colors and type comes in here."""
     check_knobs(knobs)
     records: list[Defect] = []
     for kind, change in BENDS.items():
         if strength := knobs.get(kind, 0.0):
-            plan, detail, elements = change(plan, hand, strength)
+            plan, detail, elements = change(plan, habits, strength)
             if detail:
                 records.append(Defect(kind=kind, strength=strength, detail=detail, elements=elements))
     return plan, tuple(records)
@@ -103,7 +103,7 @@ _OTHER_SIDE: dict[Align, Align] = {"left": "right", "right": "left", "center": "
 # -- against the brief -----------------------------------------------------------------------------------------------
 
 
-def off_mood_style(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def off_mood_style(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Another style: the stronger, the fewer moods it shares with the brief's own."""
     brief = plan.brief
     moods: set[str] = {brief.mood, *style_named(plan.style).moods}
@@ -115,13 +115,13 @@ def off_mood_style(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     misfit = sorted((name for name in STYLES if name != plan.style), key=fit)
     chosen = misfit[min(len(misfit) - 1, int(strength * len(misfit)))]
     wrong = plan_poster(
-        brief.model_copy(update={"style": chosen}), hand, plan.seed, width=plan.width, height=plan.height
+        brief.model_copy(update={"style": chosen}), habits, plan.seed, width=plan.width, height=plan.height
     )
     bent = replace(wrong, brief=brief, headline_at=plan.headline_at, align=plan.align)
     return bent, f"{chosen} instead of {plan.style} for a {brief.mood} mood", ()
 
 
-def wrong_color(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def wrong_color(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """All colors turned around the wheel, away from those the brief names; grays become colored."""
     if not plan.brief.palette:
         return plan, "", ()
@@ -161,7 +161,7 @@ def _wrong_turn(plan: PosterPlan, side: int) -> float:
     return float(next(while_away, len(far) - 1) * _STEP)
 
 
-def wrong_position(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def wrong_position(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """The headline in another third, the texts on another side than the brief asks for."""
     brief, rng = plan.brief, chance(plan.seed, "wrong-position")
     changes: list[str] = []
@@ -176,7 +176,7 @@ def wrong_position(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     return plan, ", ".join(changes), ("headline",) if changes else ()
 
 
-def missing_text(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def missing_text(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Texts left out, the least needed first."""
     there = [role for role in LEAST_NEEDED if plan.texts.get(role)]
     left_out = there[: -(-round(1000 * strength * len(there)) // 1000)]
@@ -184,7 +184,7 @@ def missing_text(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     return replace(plan, texts=texts), f"left out: {', '.join(left_out)}" if left_out else "", tuple(left_out)
 
 
-def misspelling(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def misspelling(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """A share of all words misspelled: `strength` of them, at least one."""
     texts, changed = misspell(plan.texts, strength, chance(plan.seed, "misspelling"))
     detail = ", ".join(f"{wrong!r} for {right!r}" for _, right, wrong in changed)
@@ -195,7 +195,7 @@ def misspelling(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
 # -- against the craft -----------------------------------------------------------------------------------------------
 
 
-def clashing_colors(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def clashing_colors(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Accent and secondary color out of harmony: turned, garish, and as light as the ground, so that they vibrate."""
     ground = oklch(plan.palette.ground)[0]
     accent = _garish(plan.palette.accent, 95 * strength, strength, ground)
@@ -212,7 +212,7 @@ def _garish(color: str, angle: float, strength: float, ground: float) -> str:
     return from_oklch(lightness, chroma + strength * (0.29 - chroma), (hue + angle) % 360)
 
 
-def low_contrast(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def low_contrast(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Every ink faded into what it stands on: contrast c becomes c^(1 - strength) 1.22^strength."""
     p = plan.palette
     palette = replace(
@@ -238,7 +238,7 @@ def _faded(ink: str, ground: str, strength: float) -> str:
     return mix(ink, ground, near)
 
 
-def wrong_font_pairing(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def wrong_font_pairing(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Reading text in a face that is wrong for it, and from half strength the headline in another one."""
     text = AWKWARD[min(len(AWKWARD) - 1, int(strength * len(AWKWARD)))]
     display = plan.display if strength < 0.5 else next(face for face in AWKWARD if face.family != text.family)
@@ -249,7 +249,7 @@ def wrong_font_pairing(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     return replace(plan, text=text, display=display), detail, roles
 
 
-def broken_hierarchy(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def broken_hierarchy(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Sizes drawn together until everything speaks equally loud."""
     s = plan.scale
     scale = replace(
@@ -263,7 +263,7 @@ def broken_hierarchy(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     return replace(plan, scale=scale), detail, tuple(role for role in TEXT_ROLES if plan.texts.get(role))
 
 
-def crowding(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def crowding(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """Margins and gaps taken away, and the text made larger."""
     s = plan.scale
     scale = replace(s, subhead=s.subhead * (1 + 0.3 * strength), body=s.body * (1 + 0.35 * strength),
@@ -273,13 +273,13 @@ def crowding(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
     return replace(plan, margin=margin, air=air, scale=scale), detail, ()
 
 
-def bad_kerning(plan: PosterPlan, hand: Hand, strength: float) -> Bent:
+def bad_kerning(plan: PosterPlan, habits: DrawingHabits, strength: float) -> Bent:
     """The headline's letters pushed about at random."""
     kerning = 0.22 * strength
     return replace(plan, kerning=kerning), f"letters moved by {kerning:.3f} of their size (sd)", ("headline",)
 
 
-BENDS: dict[DefectKind, Callable[[PosterPlan, Hand, float], Bent]] = {
+BENDS: dict[DefectKind, Callable[[PosterPlan, DrawingHabits, float], Bent]] = {
     "off-mood-style": off_mood_style,
     "wrong-color": wrong_color,
     "clashing-colors": clashing_colors,

@@ -22,6 +22,7 @@ from .blocks import (
 )
 from .charts.curves import (
     Curve as Curve,
+    dot_with_reach as dot_with_reach,
     names_beside as names_beside,
 )
 from .charts.matrices import MOST_CONTESTANTS as MOST_CONTESTANTS

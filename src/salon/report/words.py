@@ -102,7 +102,7 @@ def fixed(x: float | None, decimals: int = 3) -> Markup:
 
 def law_range(span: tuple[float, float]) -> Markup:
     """A ceiling's range over all laws of pair odds that fit the votes."""
-    return Markup("{}\u00a0–\u00a0{}").format(fixed(span[0]), fixed(span[1]))
+    return Markup("{}\u00a0– {}").format(fixed(span[0]), fixed(span[1]))
 
 
 def law_range_note(figure: Estimate) -> Markup:

@@ -366,8 +366,7 @@ def _picks(report: BestReport, pictures: Path) -> Section:
     )
     return Section(
         "The picks", blocks,
-        "Of every prompt: the pick beside the runner-up, what speaks for which of them, and the other items, best "
-        f"first.{count_note}",
+        f"The pick of each prompt beside the runner-up, and what speaks for which of them.{count_note}",
     )  # fmt: skip
 
 
@@ -388,8 +387,10 @@ def _prompt(prompt_pick: PromptPick, pictures: Path, *, open: bool) -> Details:
     rest = prompt_pick.pick.standings[first:ITEMS_SHOWN]
     if rest:
         left = len(prompt_pick.pick.standings) - first - len(rest)
-        label = f"The others, best first; {left} more are not shown." if left else "The others, best first."
-        blocks.append(Filmstrip([_frame(prompt_pick, standing, pictures) for standing in rest], label, size="small"))
+        label = f"best first; {left} more are not shown" if left else "best first"
+        summary = Markup('The other {} <span class="soft">{}</span>').format(count_noun(len(rest), "item"), label)
+        frames = [_frame(prompt_pick, standing, pictures) for standing in rest]
+        blocks.append(Details(summary, [Filmstrip(frames, size="small")]))
     if prompt_pick.not_made:
         lost = ", ".join(f"{count} {kind}" for kind, count in prompt_pick.not_made.items())
         blocks.append(Note(f"Not made, of {prompt_pick.wanted} wanted: {lost}.", tone="open"))

@@ -234,7 +234,9 @@ class CohpReport(Noun):
     waiting: dict[str, int] = Field(description="Prompts that are not done, by what they wait for.")
     levels: tuple[ChainLevel, ...] = Field(description="Where the chains stood after each round.")
     gain: Estimate | None = Field(description="Score of the answer less the best of stage 1, prompt by prompt.")
-    true_gain: Estimate | None = Field(description="The same in true quality, where posters were drawn by houses.")
+    true_gain: Estimate | None = Field(
+        description="The same in true quality, where built-in generators drew the posters."
+    )
     images: dict[str, str] = Field(description="Item to its path inside the study folder.")
     values: dict[str, dict[str, float]] = Field(description="Item to its scores by criterion.")
     truth: dict[str, float] = Field(description="Item to its true quality, where it is known.")

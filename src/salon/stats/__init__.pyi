@@ -65,12 +65,17 @@ from .checklist_ceilings import (
     TickCeilings as TickCeilings,
     tick_ceilings as tick_ceilings,
 )
-from .comparisons import (
+from .comparison_graph import (
     Dominance as Dominance,
-    PairCounts as PairCounts,
     connectivity as connectivity,
-    count_pairs as count_pairs,
+    counts_connectivity as counts_connectivity,
+    counts_dominance as counts_dominance,
     dominance as dominance,
+)
+from .comparisons import (
+    PairCounts as PairCounts,
+    count_pairs as count_pairs,
+    pair_rows as pair_rows,
 )
 from .crowd import (
     CrowdPrior as CrowdPrior,
@@ -169,6 +174,7 @@ from .pair_covariates import (
 )
 from .pair_errors import (
     Errors as Errors,
+    FittedInformation as FittedInformation,
     bootstrap_scores as bootstrap_scores,
     cluster_scores as cluster_scores,
     clustered_errors as clustered_errors,

@@ -20,7 +20,8 @@ from numpy.typing import ArrayLike, NDArray
 from scipy.special import expit, stdtrit
 
 from salon.errors import BadValue, DesignError, TooFew
-from salon.stats.comparisons import PairCounts, connectivity, count_pairs
+from salon.stats.comparison_graph import connectivity
+from salon.stats.comparisons import PairCounts, count_pairs
 from salon.stats.elo import elo_scores
 from salon.stats.intervals import with_width
 from salon.stats.jit import compiled

@@ -29,7 +29,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
-from salon.stats.comparisons import PairCounts, check_comparisons, check_identified, count_pairs
+from salon.stats.comparison_graph import check_identified
+from salon.stats.comparisons import PairCounts, check_comparisons, count_pairs
 from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence, starting_tie

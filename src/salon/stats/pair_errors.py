@@ -28,6 +28,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -94,16 +95,35 @@ class Errors:
         return np.asarray(own[:, None] + own[None, :] - 2 * self.covariance)
 
 
-def hessian_errors(fit: PairFit, counts: PairCounts) -> Errors:
+class FittedInformation:
+    """The information at a fit, and its inverse made once, however many errors ask for it."""
+
+    def __init__(self, fit: PairFit, counts: PairCounts) -> None:
+        self.matrix = fit_information(fit, counts)
+
+    @cached_property
+    def inverse(self) -> Floats:
+        """(parameters, parameters); with free location the scores of a solution sum to zero."""
+        return self.matrix.factor().inverse()
+
+
+def hessian_errors(fit: PairFit, counts: PairCounts, *, at: FittedInformation | None = None) -> Errors:
     """The plain inverse information: right when the model is, too wide for ties counted as half wins."""
-    bread = fit_information(fit, counts)
+    at = at or FittedInformation(fit, counts)
+    bread = at.matrix
     if bread.items > DENSE_ITEMS:
         return _nearby_errors(bread, *nearby_hessian(bread, located=fit.pull is not None), np.inf, "inverse Hessian")
-    return _errors(fit, bread, _inverse(bread), np.inf, "inverse Hessian")
+    n, inverse = bread.items, at.inverse
+    covariance = inverse[:n, :n]
+    if fit.pull is None:
+        covariance = covariance - covariance.mean(axis=0) - covariance.mean(axis=1)[:, None] + covariance.mean()
+    return _errors(fit, bread, covariance.diagonal(), covariance, inverse[-1, -1], np.inf, "inverse Hessian")
 
 
-def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
-    """Huber's sandwich with every answer independent of every other."""
+def independent_errors(
+    fit: PairFit, counts: PairCounts, *, at: FittedInformation | None = None, covariance: bool = True
+) -> Errors:
+    """Huber's sandwich with every answer independent of every other; without a covariance it costs half."""
     # sum_k s_k s_k' has the shape of an information matrix without a ridge.
     code, tie = model_code(fit.model, fit.tie)
     n = counts.items
@@ -112,29 +132,39 @@ def independent_errors(fit: PairFit, counts: PairCounts) -> Errors:
         code, tie, fit.scores, counts.i, counts.j, counts.wins, counts.losses, counts.ties, edge, own, cross
     )
     meat = Information(n, counts.i, counts.j, edge, own, cross, corner if has_tie(code) else None, np.zeros(n))
-    bread = fit_information(fit, counts)
-    method = "sandwich, independent answers"
-    if bread.items > DENSE_ITEMS:
+    bread, method = (at := at or FittedInformation(fit, counts)).matrix, "sandwich, independent answers"
+    if n > DENSE_ITEMS:
         return _nearby_errors(bread, *nearby_sandwich(bread, meat, located=fit.pull is not None), np.inf, method)
-    inverse = _inverse(bread)
-    return _errors(fit, bread, inverse @ meat.dense() @ inverse, np.inf, method)
+    moves = _moves(fit, at)
+    spread = moves @ meat.dense()
+    variance = np.einsum("ij,ij->i", spread, moves)
+    both = spread[:n] @ moves[:n].T if covariance else None
+    return _errors(fit, bread, variance[:n], both, variance[-1], np.inf, method)
 
 
-def clustered_errors(fit: PairFit, counts: PairCounts, sums: Floats | csr_array) -> Errors:
+def clustered_errors(
+    fit: PairFit, counts: PairCounts, sums: Floats | csr_array, *, at: FittedInformation | None = None
+) -> Errors:
     """The cluster sandwich from `cluster_scores`; clusters without answers do not count."""
     from scipy.sparse import csr_array
 
-    bread = fit_information(fit, counts)
+    at = at or FittedInformation(fit, counts)
+    bread = at.matrix
     own = _answering_sums(fit, sums, bread)
-    count = own.shape[0]
+    count, n = own.shape[0], bread.items
     method = f"sandwich, {count} clusters"
-    if bread.items > DENSE_ITEMS:
+    if n > DENSE_ITEMS:
         return _nearby_errors(bread, *nearby_clusters(bread, own, located=fit.pull is not None), count - 1.0, method)
-    mean = np.asarray(own.mean(axis=0)).ravel()
-    square = own.T @ own
-    meat = (square.toarray() if isinstance(square, csr_array) else square) - count * np.outer(mean, mean)
-    inverse = _inverse(bread)
-    return _errors(fit, bread, inverse @ meat @ inverse * (count / (count - 1)), count - 1.0, method)
+    mean, factor = np.asarray(own.mean(axis=0)).ravel(), count / (count - 1)
+    moves = _moves(fit, at)
+    if isinstance(own, csr_array) or count > bread.parameters:  # the sums of products first
+        square = own.T @ own
+        meat = (square.toarray() if isinstance(square, csr_array) else square) - count * np.outer(mean, mean)
+        full = moves @ meat @ moves.T * factor
+    else:  # what each cluster moves
+        moved = moves @ ((own - mean) * np.sqrt(factor)).T
+        full = moved @ moved.T
+    return _errors(fit, bread, full.diagonal()[:n], full[:n, :n], full[-1, -1], count - 1.0, method)
 
 
 def bootstrap_scores(
@@ -158,8 +188,14 @@ def bootstrap_scores(
     return fit.scores + steps[:, : bread.items]
 
 
-def _inverse(bread: Information) -> Floats:
-    return bread.factor().solve(np.eye(bread.parameters))
+def _moves(fit: PairFit, at: FittedInformation) -> Floats:
+    """How far slopes move every parameter: scores around their mean, unless rating anchors fix the location."""
+    moves = at.inverse
+    if fit.pull is None:
+        n = at.matrix.items
+        moves = moves.copy()
+        moves[:n] -= moves[:n].mean(axis=0)
+    return moves
 
 
 def _answering_sums(fit: PairFit, sums: Floats | csr_array, bread: Information) -> Floats:
@@ -171,16 +207,14 @@ def _answering_sums(fit: PairFit, sums: Floats | csr_array, bread: Information) 
     return own
 
 
-def _errors(fit: PairFit, bread: Information, full: Floats, df: float, method: str) -> Errors:
-    """Errors from the covariance of all parameters."""
-    n = bread.items
-    covariance = full[:n, :n]
-    if fit.pull is None:
-        covariance = covariance - covariance.mean(axis=0) - covariance.mean(axis=1)[:, None] + covariance.mean()
-    variance = np.diag(covariance).copy()
+def _errors(
+    fit: PairFit, bread: Information, variance: Floats, covariance: Floats | None, tie: float, df: float, method: str
+) -> Errors:
+    """Errors of scores from their variances; `tie` is the variance of the last parameter."""
     _refuse_zero(variance, bread)
-    tie_se = None if bread.tie is None or fit.tie is None else fit.tie * float(np.sqrt(full[-1, -1]))
-    return Errors(np.sqrt(variance), (covariance + covariance.T) / 2, df, method, tie_se)
+    tie_se = None if bread.tie is None or fit.tie is None else fit.tie * float(np.sqrt(tie))
+    both = None if covariance is None else (covariance + covariance.T) / 2
+    return Errors(np.sqrt(variance), both, df, method, tie_se)
 
 
 def _nearby_errors(bread: Information, variance: Floats, ratio: float, df: float, method: str) -> Errors:

@@ -25,7 +25,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue, NotConverged
-from salon.stats.comparisons import PairCounts, check_identified
+from salon.stats.bradley_terry import climb_by_slopes
+from salon.stats.comparison_graph import check_identified
+from salon.stats.comparisons import PairCounts
 from salon.stats.jit import compiled, compiled_above
 from salon.stats.pair_models import (
     FEW_ITEMS,
@@ -109,9 +111,15 @@ def fit_pairs(
     anchored = np.asarray(() if pull is None else pull.items, np.int64)
     check_identified(counts, tie_parameter=first is not None, prior=prior is not None, anchored=anchored)
     ridge, goal = penalty(counts.items, prior, pull)
-    q, tie, convergence = _newton(counts, code, tie, ridge, goal, tolerance, max_iterations)
+    q, size, passes, value = np.zeros(counts.items), np.inf, 0, None
+    if code == 0 and counts.items > FEW_ITEMS and len(counts.i) >= _MANY_PAIRS:
+        q, size, passes, value = climb_by_slopes(counts, ridge, goal, tolerance)
+        convergence = Convergence("slopes, accelerated", passes, size, tolerance)
+    if not size <= tolerance:
+        q, tie, convergence = _newton(counts, code, q, tie, ridge, goal, tolerance, max_iterations)
     fitted = tie if has_tie(code) else first
-    value = pair_log_likelihood(counts, model, q, fitted)
+    if value is None:
+        value = pair_log_likelihood(counts, model, q, fitted)
     return PairFit(model, q, fitted, value, prior, convergence, pull)
 
 
@@ -143,16 +151,23 @@ def information(counts: PairCounts, code: int, tie: float, q: Floats, ridge: Flo
 
 
 def _newton(
-    counts: PairCounts, code: int, tie: float, ridge: Floats, goal: Floats, tolerance: float, max_iterations: int
+    counts: PairCounts,
+    code: int,
+    q: Floats,
+    tie: float,
+    ridge: Floats,
+    goal: Floats,
+    tolerance: float,
+    max_iterations: int,
 ) -> tuple[Floats, float, Convergence]:
-    """Climb from q = 0 to the maximum."""
-    pairs, each = _pairs(counts), np.empty(len(counts.i))
-    games, points = np.zeros(counts.items), np.zeros(counts.items)
+    """Climb from (q, tie) to the maximum."""
+    pairs, few = _pairs(counts), counts.items <= FEW_ITEMS
+    size, iterations, stalled = np.inf, 0, False
+    each, games, points = np.empty(len(counts.i)), np.zeros(counts.items), np.zeros(counts.items)
     _add_answers(pairs, each, games, points)
     scale = np.append(games + ridge, games.sum() / 2)
     fast, brief = (LOGISTIC, (pairs[0], pairs[1], each, points, points)) if code == 0 else (code, pairs)
-    few, strict = counts.items <= FEW_ITEMS, factorable(counts.items, len(counts.i))
-    q, size, iterations, stalled = np.zeros(counts.items), np.inf, 0, False
+    strict = factorable(counts.items, len(counts.i))
     while iterations < max_iterations and not size <= tolerance:
         if stalled:  # one step by a factor of the matrix, for graphs on which conjugate gradients stall
             matrix, slope = information(counts, code, tie, q, ridge)
@@ -172,6 +187,10 @@ def _newton(
         )
     solver = "elimination" if few else "factors" if stalled else "conjugate gradients"
     return q, tie, Convergence(f"Newton, {solver}", iterations, size, tolerance)
+
+
+_MANY_PAIRS = 100_000
+"""Pairs from which Bradley-Terry is fitted without second derivatives."""
 
 
 def _pairs(counts: PairCounts) -> Pairs:

@@ -40,8 +40,8 @@ MODELS = ("bradley-terry", "davidson", "rao-kupper", "thurstone")
 TIE_MODELS = ("davidson", "rao-kupper")
 _BRADLEY_TERRY, _DAVIDSON, _RAO_KUPPER, THURSTONE, LOGISTIC = range(5)
 """LOGISTIC is Bradley-Terry on its sufficient counts, the answers of a pair and the points of an item (`pair_fit`)."""
-_NEAR = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
-_LARGE, _TINY = 1e150, 1e-150
+NEAR_ITEMS = 60.0  # logits between the best and the worst item up to which sums of their odds may be multiplied
+_LARGE, _TINY = 1e100, 1e-100  # seven sums of such odds may be multiplied before a look
 
 
 def model_code(model: str, tie: float | None) -> tuple[int, float]:
@@ -198,22 +198,22 @@ def step_cap(code: int, tie: float, largest: float, dt: float) -> float:
     return 1.0
 
 
-def _probabilities_arrays(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
-    if code == THURSTONE:
-        return _probabilities.machine(code, tie, d)  # type: ignore[no-any-return]  # machine code
-    i, j, draw = _logs.loop(code, d, tie)
-    return np.exp(i), np.exp(draw) if has_tie(code) else np.zeros(len(d)), np.exp(j)
-
-
-@compiled_above(_FEW, _probabilities_arrays)
 def _probabilities(code: int, tie: float, d: Floats) -> tuple[Floats, Floats, Floats]:
-    wins, ties, losses = np.empty(len(d)), np.zeros(len(d)), np.empty(len(d))
-    for k in range(len(d)):
-        i, j, draw = _logs(code, d[k], tie)
-        wins[k], losses[k] = math.exp(i), math.exp(j)
-        if code in (_DAVIDSON, _RAO_KUPPER):
-            ties[k] = math.exp(draw)
-    return wins, ties, losses
+    """P(i), P(tie) and P(j), small chances to their last digit."""
+    if code == THURSTONE:
+        from scipy.special import ndtr
+
+        return ndtr(d / math.sqrt(2.0)), np.zeros(len(d)), ndtr(-d / math.sqrt(2.0))
+    with np.errstate(over="ignore"):  # the chance of a pair this far apart is 0
+        if code == _DAVIDSON:
+            near = np.exp(-abs(d) / 2)
+            z = 1.0 + near * (near + tie)
+            larger, smaller = 1.0 / z, near * near / z
+            return np.where(d > 0, larger, smaller), near * tie / z, np.where(d > 0, smaller, larger)
+        if code == _RAO_KUPPER:
+            i, j = 1.0 / (1.0 + tie * np.exp(-d)), 1.0 / (1.0 + tie * np.exp(d))
+            return i, i * j * (tie * tie - 1.0), j
+        return 1.0 / (1.0 + np.exp(-d)), np.zeros(len(d)), 1.0 / (1.0 + np.exp(d))
 
 
 @compiled
@@ -222,17 +222,19 @@ def _logistic_likelihood(q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floa
     odds = np.exp(q)
     total, product = 0.0, 1.0
     for k in range(len(i)):
-        x, y, n = i[k], j[k], wins[k] + losses[k] + ties[k]
+        x, y, half, n = i[k], j[k], ties[k] / 2, wins[k] + losses[k] + ties[k]
         z = odds[x] + odds[y]
-        total += (wins[k] + ties[k] / 2) * q[x] + (losses[k] + ties[k] / 2) * q[y]
-        if n <= 8 and n == int(n):
-            for _ in range(int(n)):
-                product *= z
+        total += (wins[k] + half) * q[x] + (losses[k] + half) * q[y]
+        whole = int(n)
+        if n < 8 and n == whole:
+            square = z * z
+            power = (z if whole & 1 else 1.0) * (square if whole & 2 else 1.0) * (square * square if whole & 4 else 1.0)
+            product *= power
+            if not _TINY < product < _LARGE:
+                total -= math.log(product)
+                product = 1.0
         else:
             total -= n * math.log(z)
-        if not _TINY < product < _LARGE:
-            total -= math.log(product)
-            product = 1.0
     return total - math.log(product)
 
 
@@ -250,7 +252,7 @@ def _log_likelihood(
     code: int, tie: float, q: Floats, i: Ints, j: Ints, wins: Floats, losses: Floats, ties: Floats
 ) -> float:
     total = 0.0
-    if code == _BRADLEY_TERRY and q.max() - q.min() < _NEAR:
+    if code == _BRADLEY_TERRY and q.max() - q.min() < NEAR_ITEMS:
         return float(_logistic_likelihood(q, i, j, wins, losses, ties))
     for k in range(len(i)):
         win, loss, draw = _logs(code, q[i[k]] - q[j[k]], tie)
@@ -361,6 +363,7 @@ class Factor:
         from scipy.sparse.linalg import splu
 
         self._items, self._floating = information.items, information.floating
+        self._parameters = information.parameters
         shift = information.own.mean() / self._items if self._floating else 0.0
         if self._items <= DENSE_ITEMS:
             matrix = information.dense()
@@ -381,6 +384,17 @@ class Factor:
         else:
             x = self._factor.solve(rhs)
         return centered(x, self._items) if self._floating else x
+
+    def inverse(self) -> Floats:
+        """The solutions for all unit vectors, (parameters, parameters)."""
+        from scipy.linalg.lapack import dpotri
+
+        if self._items > DENSE_ITEMS:
+            return self.solve(np.eye(self._parameters))
+        below = np.tril(dpotri(self._factor, lower=True)[0])
+        full = below + below.T
+        full.flat[:: len(full) + 1] /= 2
+        return centered(full, self._items) if self._floating else full
 
 
 def factorable(items: int, pairs: int) -> bool:

@@ -37,9 +37,10 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import chdtrc, xlogy
+from scipy.special import chdtrc
 
 from salon.errors import BadValue, TooFew
+from salon.stats.jit import compiled_above
 from salon.stats.result import Test
 
 Floats = NDArray[np.float64]
@@ -112,25 +113,21 @@ def rater_residuals(
     (0 i is better, 1 j is better, 2 tie). Chances (m,), one per pair. Cost: O(N + m).
     """
     p = _chances(p_win, p_tie, p_loss)
-    who, which, row = _answers(rater, pair, outcome, p.shape[1], raters)
-    occurs = np.zeros(p.shape, bool)
-    occurs[row, which] = True
-    _check_possible(occurs, p)
-    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
-    mean = xlogy(p, p).sum(axis=0)
-    variance = np.maximum((p * logs**2).sum(axis=0) - mean**2, 0.0)
-    variance[variance < 1e-12] = 0.0  # all answers equally likely, up to rounding
-    n = np.bincount(who, minlength=raters)
-    total_log, due = _totals(who, logs[row, which], raters), _totals(who, mean[which], raters)
-    agree, expected_agree, decided = _favorite_totals(who, which, row, p, raters)
+    who, which, code = _answers(rater, pair, outcome, p.shape[1], raters)
+    if p.min(initial=1.0) == 0:
+        occurs = np.zeros(p.shape, bool)
+        occurs[_ROW[code], which] = True
+        _check_possible(occurs, p)
+    facts = _pair_facts(p)
+    n, total_log, due, spread, agree, expected_agree, decided = _rater_totals(who, which, code, facts, raters).T
     return RaterResiduals(
-        n=n,
+        n=n.astype(np.int64),
         log_likelihood=_ratio(total_log, n),
         expected=_ratio(due, n),
-        z=_ratio(total_log - due, np.sqrt(_totals(who, variance[which], raters))),
+        z=_ratio(total_log - due, np.sqrt(spread)),
         agreement=_ratio(agree, decided),
         expected_agreement=_ratio(expected_agree, decided),
-        decided=decided,
+        decided=decided.astype(np.int64),
     )
 
 
@@ -182,19 +179,48 @@ def spread_ties(p_win: ArrayLike, ties: ArrayLike, n: ArrayLike) -> tuple[Floats
 # -- parts -----------------------------------------------------------------------------------------------------------
 
 
-def _favorite_totals(who: Ints, which: Ints, row: Ints, p: Floats, raters: int) -> tuple[Floats, Floats, Ints]:
-    """Answers with the favourite, how many the model expects, and all decided ones, by rater."""
-    decided = (row != 1) & (p[0] != p[2])[which]
-    who, which, row = who[decided], which[decided], row[decided]
-    with_favourite = (row == 0) == (p[0] > p[2])[which]
-    chance = _ratio(np.maximum(p[0], p[2]), p[0] + p[2])
-    agree, due = _totals(who, with_favourite, raters), _totals(who, chance[which], raters)
-    return agree, due, np.bincount(who, minlength=raters)
+_FEW = 200_000  # elements that numpy adds in less time than it takes to load machine code
+_EVEN = 1e-9  # chances nearer than this differ by what a fit leaves: the pair has no favourite
+_ROW = np.array([0, 2, 1])
+"""The row of each outcome (0 i is better, 1 j is better, 2 tie) in tables of P(win), P(tie), P(loss)."""
 
 
-def _totals(who: Ints, values: NDArray[np.generic], raters: int) -> Floats:
-    """Sum of the answers' values by rater."""
-    return np.asarray(np.bincount(who, weights=values, minlength=raters), np.float64)
+def _pair_facts(p: Floats) -> Floats:
+    """(m, 7): log P of the outcomes 0, 1, 2; its mean and variance; the favourite (0, 1, or 2: none), its chance."""
+    facts = np.empty((p.shape[1], 7))
+    logs = np.log(p, out=np.zeros_like(p), where=p > 0)
+    mean = np.einsum("om,om->m", p, logs)
+    variance = np.maximum(np.einsum("om,om,om->m", p, logs, logs) - mean**2, 0.0)
+    variance[variance < 1e-12] = 0.0  # all answers equally likely, up to rounding
+    facts[:, 0], facts[:, 1], facts[:, 2], facts[:, 3], facts[:, 4] = logs[0], logs[2], logs[1], mean, variance
+    facts[:, 5] = np.where(np.abs(p[0] - p[2]) < _EVEN, 2, p[0] < p[2])
+    facts[:, 6] = _ratio(np.maximum(p[0], p[2]), p[0] + p[2])
+    return facts
+
+
+def _rater_totals_arrays(who: Ints, which: Ints, outcome: Ints, facts: Floats, raters: int) -> Floats:
+    own, favorite = facts[which], facts[which, 5]
+    decided = (outcome < 2) & (favorite < 2)
+    columns = [np.ones(len(who)), own[np.arange(len(who)), outcome], own[:, 3], own[:, 4]]
+    columns += [decided & (outcome == favorite), np.where(decided, own[:, 6], 0.0), decided]
+    return np.stack([np.bincount(who, column, raters) for column in columns], axis=1)
+
+
+@compiled_above(_FEW, _rater_totals_arrays)
+def _rater_totals(who: Ints, which: Ints, outcome: Ints, facts: Floats, raters: int) -> Floats:
+    """(raters, 7): answers; sums of log P, its mean and variance; with the favourite, expected so, decided."""
+    totals = np.zeros((raters, 7))
+    for k in range(len(who)):
+        rater, pair, answer = who[k], which[k], outcome[k]
+        totals[rater, 0] += 1
+        totals[rater, 1] += facts[pair, answer]
+        totals[rater, 2] += facts[pair, 3]
+        totals[rater, 3] += facts[pair, 4]
+        if answer < 2 and facts[pair, 5] < 2:
+            totals[rater, 4] += answer == facts[pair, 5]
+            totals[rater, 5] += facts[pair, 6]
+            totals[rater, 6] += 1
+    return totals
 
 
 def _pearson(counts: Floats, p: Floats) -> float:
@@ -232,7 +258,7 @@ def _counts(wins: ArrayLike, losses: ArrayLike, ties: ArrayLike) -> Floats:
 def _chances(p_win: ArrayLike, p_tie: ArrayLike, p_loss: ArrayLike) -> Floats:
     """(3, m): P(win), P(tie), P(loss)."""
     p = _rows(p_win, p_tie, p_loss, "chances of win, tie and loss")
-    if (p < 0).any() or not np.allclose(p.sum(axis=0), 1, atol=1e-6):
+    if p.min(initial=0.0) < 0 or np.abs(p.sum(axis=0) - 1).max(initial=0.0) > 1e-5:
         raise BadValue("chances of win, tie and loss lie in 0..1 and sum to 1", found=p.sum(axis=0).max(initial=0))
     return p
 
@@ -265,11 +291,11 @@ def _check_possible(occurs: Bools, p: Floats) -> None:
 
 
 def _answers(rater: ArrayLike, pair: ArrayLike, outcome: ArrayLike, pairs: int, raters: int) -> tuple[Ints, Ints, Ints]:
-    """Raters, pairs, and the row of each outcome (0 win, 1 tie, 2 loss)."""
+    """Raters, pairs and outcomes, each in the range it is numbered in."""
     who, which, code = np.asarray(rater), np.asarray(pair), np.asarray(outcome)
     if not who.shape == which.shape == code.shape:
         raise BadValue("rater, pair and outcome must be equally long", found=[who.shape, which.shape, code.shape])
     for values, most, what in ((who, raters, "raters"), (which, pairs, "pairs"), (code, 3, "outcomes")):
         if values.size and (values.min() < 0 or values.max() >= most):
             raise BadValue(f"{what} are numbered 0 to {most - 1}", found=values[(values < 0) | (values >= most)][0])
-    return who, which, np.array([0, 2, 1])[code.astype(np.int64)]
+    return who, which, code.astype(np.int64, copy=False)

@@ -36,6 +36,7 @@ from .database.connection import (
     NotActive as NotActive,
     NothingToUndo as NothingToUndo,
     NotYours as NotYours,
+    TasksMoved as TasksMoved,
     Unavailable as Unavailable,
     now_ms as now_ms,
 )
@@ -56,6 +57,10 @@ from .database.records import (
     StoredAnswer as StoredAnswer,
     StoredRater as StoredRater,
     judged_items as judged_items,
+)
+from .database.tallies import (
+    Reservation as Reservation,
+    StoredTally as StoredTally,
 )
 from .field_files import (
     FIELD_FILES as FIELD_FILES,

@@ -99,4 +99,5 @@ from .votes import (
     check_shares as check_shares,
     pair_votes as pair_votes,
     study_votes as study_votes,
+    vote_word as vote_word,
 )

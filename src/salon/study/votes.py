@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import BadValue
+from salon.study.nouns import Choice, Comparison, Judgment, Rating
 from salon.study.study import Study
 
 Ints = NDArray[np.int32]
@@ -147,3 +148,12 @@ def check_shares(shares: tuple[float, float, float]) -> None:
     if abs(sum(shares) - 1) > 1e-9:
         total = " + ".join(f"{share:g}" for share in shares) + f" = {sum(shares):g}"
         raise BadValue("--train, --validation and --test must sum to 1", found=total)
+
+
+def vote_word(judgment: Judgment) -> str | None:
+    """What a judgment says, as a word to count by; None for rankings and checklists, which say too much for one."""
+    if isinstance(judgment, Comparison):
+        return {"a": judgment.a, "b": judgment.b}.get(str(judgment.outcome), judgment.outcome)
+    if isinstance(judgment, Choice):
+        return judgment.chosen
+    return f"{judgment.value:g}" if isinstance(judgment, Rating) and judgment.value is not None else None

@@ -13,13 +13,12 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 
 from salon.collect.agreement import Agreement, Disagreement, Ruling, agreement, disagreements
-from salon.collect.assignment import vote_word
 from salon.collect.settings import StudioSettings
 from salon.collect.studio.removal import without_items, without_raters
 from salon.errors import BadValue, DesignError
 from salon.store import Database, OtherAnswer, SavedSubmission, StoredAnswer, now_ms
 from salon.store.database.tables import LEFT_OUT
-from salon.study import KINDS, Choice, Comparison, Criterion, Judgment, Rating, Study
+from salon.study import KINDS, Choice, Comparison, Criterion, Judgment, Rating, Study, vote_word
 
 ADJUDICATORS = "adjudicators"
 """The cohort of those who settle."""

@@ -82,7 +82,6 @@ def import_answers(
     saved = studio.database.add_judgments(
         [(answer.rater, answer) for answer in answers], key=key, what="file imported", new=new
     )
-    studio.recount()
     counts = Counter(answer.criterion for answer in answers)
     return ImportReport(
         kind, format_named(kind).about, dict(counts), len(new), result.notes, dict(left_out), saved.repeated

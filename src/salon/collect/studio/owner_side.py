@@ -5,7 +5,7 @@ from __future__ import annotations
 import logging
 import secrets
 import time
-from abc import ABC, abstractmethod
+from abc import ABC
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
@@ -22,6 +22,7 @@ from salon.collect.studio.adjudication import ADJUDICATORS, AdjudicatorSide, adj
 from salon.collect.studio.figures import LiveFigures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
+from salon.collect.studio.stored_tallies import TalliedPlan
 from salon.errors import BadValue
 from salon.store import FIELD_FILES, Database, RaterVisit, StoredRater, export_field, export_study
 from salon.study import Criterion, Rater, Study
@@ -105,6 +106,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     folder: Path
     plan: StudioPlan
     criteria: dict[str, Criterion]
+    _tallied: TalliedPlan
 
     def __init__(self) -> None:
         self._checker = ThreadPoolExecutor(1, "live-check")
@@ -115,10 +117,6 @@ class OwnerSide(AdjudicatorSide, ABC):
         self._rested_at = 0.0
         self._starting = Lock()
         self._totals: dict[str, int] = {}
-
-    @abstractmethod
-    def recount(self) -> None:
-        """Count all answers again before the next question."""
 
     def close(self) -> None:
         """End a check under way; the database stays open."""
@@ -253,8 +251,7 @@ class OwnerSide(AdjudicatorSide, ABC):
                 remedy="invite the person as a new rater",
             )
         if self._is_out(state):
-            self.database.set_status(rater, "active", at=now)
-            self.recount()
+            self.database.set_status(rater, "active", at=now, group_of=self._tallied.group_of)
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
 
     def invite_adjudicator(self, *, now: int | None = None) -> Invitation:
@@ -277,14 +274,12 @@ class OwnerSide(AdjudicatorSide, ABC):
     def remove(self, rater: str, *, now: int | None = None) -> None:
         """The rater's links end and no reading of the study holds their answers; so too an adjudicator's."""
         self._end_link(rater, now)
-        self.database.set_status(rater, "removed", at=now)
-        self.recount()
+        self.database.set_status(rater, "removed", at=now, group_of=self._tallied.group_of)
 
     def erase(self, rater: str, *, now: int | None = None) -> None:
         """Delete the rater and everything about them, for good."""
         self._end_link(rater, now)
-        self.database.erase(rater, at=now)
-        self.recount()
+        self.database.erase(rater, at=now, group_of=self._tallied.group_of)
 
     def export(
         self,

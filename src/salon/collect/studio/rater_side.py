@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from salon.collect.agreement import AnswerRecords, PairAnswerRow, ScreenRow, ValueRow, answer_rows
-from salon.collect.assignment import NoMoreQuestions, Rest, Tallies, expected_questions, is_eligible
+from salon.collect.assignment import NoMoreQuestions, Rest, expected_questions, is_eligible
 from salon.collect.plan import StudioPlan
 from salon.collect.questions import (
     MergedOrder,
@@ -174,11 +174,6 @@ def task_subject(question: RaterQuestion, position: int) -> str:
     return question.key if question.why == "ordinary" else f"{question.key} {question.why} {position}"
 
 
-def is_ordinary(about: str) -> bool:
-    """Is a task about what `task_subject` calls by its key alone?"""
-    return " " not in about
-
-
 def answered_tasks(database: Database, rater: str) -> Iterator[AnsweredTask]:
     """A rater's answered tasks, in order."""
     stored: dict[int, list[StoredAnswer]] = defaultdict(list)
@@ -196,20 +191,6 @@ def parse_judgments(rows: Sequence[StoredAnswer]) -> tuple[Judgment, ...]:
     """Stored answers as the study's nouns."""
     nouns = (KINDS[row.kind].noun.parse(row.record) for row in rows if row.kind in JUDGMENTS)
     return tuple(noun for noun in nouns if isinstance(noun, Judgment))
-
-
-def count_tallies(database: Database) -> Tallies:
-    """All answers and open questions, counted from the database."""
-    tallies = Tallies()
-    for about, rater, at in database.open_tasks():
-        if is_ordinary(about):
-            tallies.wait(about, rater, at)
-    for alike in database.like_answers():
-        if is_ordinary(alike.about) and alike.kind in JUDGMENTS:
-            judgment = KINDS[alike.kind].noun.parse(alike.record)
-            assert isinstance(judgment, Judgment)
-            tallies.add(alike.about, judgment, alike.raters)
-    return tallies
 
 
 def quality_records(database: Database, plan: StudioPlan, criteria: dict[str, Criterion]) -> AnswerRecords:
@@ -326,9 +307,7 @@ class EntrySide:
         return self.database.profile(rater) or {}
 
     def _keep(self, rater: str, **more: Any) -> dict[str, Any]:
-        entry = self._entry(rater) | more
-        self.database.put_profile(rater, entry)
-        return entry
+        return self.database.change_profile(rater, lambda entry: entry | more)
 
 
 def seconds_left(wait: RemainingWait | None) -> float:
@@ -354,6 +333,14 @@ class RankingProgress:
     """When the last pair was answered, in milliseconds."""
 
 
+def _ranking_progress(entry: Mapping[str, Any], task: int) -> RankingProgress:
+    """How far the ranking of a task is, as a rater's profile says."""
+    record = entry.get("ranking")
+    if record is None or record["task"] != task:
+        return RankingProgress()
+    return RankingProgress(tuple(record["pairs"]), record["at"])
+
+
 class RankingSide(EntrySide, ABC):
     """Answers to the pairs of a ranking."""
 
@@ -372,24 +359,17 @@ class RankingSide(EntrySide, ABC):
             return False
         self._check_answer(question, progress, answer)
         require_waited(self._pair_time(stored, question, progress, now))
-        self._keep_pairs(rater, task, (*progress.pairs, answer), now)
-        return True
+        return self._keep_pairs(rater, task, progress.pairs, (*progress.pairs, answer), now)
 
     def _begun(self, rater: str, task: int, question: RaterQuestion) -> RankingProgress:
         """How far the ranking of a task is; for every other task nothing is begun."""
-        record = self._entry(rater).get("ranking") if is_merge_ranking(question, self._phase(question)) else None
-        return (
-            RankingProgress()
-            if record is None or record["task"] != task
-            else RankingProgress(tuple(record["pairs"]), record["at"])
-        )
+        is_begun = is_merge_ranking(question, self._phase(question))
+        return _ranking_progress(self._entry(rater), task) if is_begun else RankingProgress()
 
     def _take_back_pair(self, rater: str, task: RaterTask, now: int) -> bool:
         """Ask the last pair of a ranking again; False where none is answered."""
         progress = self._begun(rater, task.id, task_question(task))
-        if progress.pairs:
-            self._keep_pairs(rater, task.id, progress.pairs[:-1], now)
-        return bool(progress.pairs)
+        return bool(progress.pairs) and self._keep_pairs(rater, task.id, progress.pairs, progress.pairs[:-1], now)
 
     def _pair_time(
         self, task: RaterTask, question: RaterQuestion, progress: RankingProgress, now: int
@@ -409,8 +389,16 @@ class RankingSide(EntrySide, ABC):
         if answer not in offered:
             raise BadValue(f"one of {', '.join(offered)} is needed", found=repr(answer), where="the answer")
 
-    def _keep_pairs(self, rater: str, task: int, pairs: tuple[PairAnswer, ...], now: int) -> None:
-        self._keep(rater, ranking={"task": task, "pairs": pairs, "at": now})
+    def _keep_pairs(
+        self, rater: str, task: int, before: tuple[PairAnswer, ...], pairs: tuple[PairAnswer, ...], now: int
+    ) -> bool:
+        """Keep `pairs` in place of those `before`; False where other ones stand there, sent from another device."""
+        new = {"ranking": {"task": task, "pairs": list(pairs), "at": now}}
+
+        def change(entry: dict[str, Any]) -> dict[str, Any] | None:
+            return entry | new if _ranking_progress(entry, task).pairs == before else None
+
+        return self.database.change_profile(rater, change).get("ranking") == new["ranking"]
 
     @abstractmethod
     def _phase(self, question: RaterQuestion) -> Phase | None:

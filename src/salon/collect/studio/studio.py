@@ -7,29 +7,25 @@
     studio.submit(link.rater, step.id, answer, key=key)  # saved, exactly once, on the disk
     saved, step = studio.answer(...)                     # the same, and what comes next
 
-Every call is one or a few short transactions, and any number of threads may call. One process serves a studio. Two
-things are kept in its memory: how many answers each question has, which decides only what is asked next, and the tasks
-of each rater at work (`TaskCache`), so that the thousandth answer costs no more than the first. The database decides:
-it closes a task only if it finds it open, and after a refusal the rater's tasks are read again.
+Every call is one or a few short transactions, and any number of threads may call. On PostgreSQL any number of
+processes, each with a `Studio` of its own, serve one study. Two things are remembered: the tallies of questions
+(`StoredTallies`) and the tasks of each rater at work (`TaskCache`). The database decides: it reserves a question, it
+closes a task only if it finds it open, and it refuses what was decided on tasks that another worker has changed
+(`TasksMoved`); then they are read again.
 """
 
 from __future__ import annotations
 
-from collections import OrderedDict
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
-from threading import Lock, RLock
-from typing import Any
+from typing import TypeVar
 
 from salon.collect.assignment import (
     AskedQuestion,
     AssignmentState,
     NoMoreQuestions,
     Rest,
-    Tallies,
     attempts,
     make_screen,
     next_question,
@@ -38,7 +34,6 @@ from salon.collect.plan import Workload, check_views, make_plan, workloads
 from salon.collect.questions import (
     Given,
     RaterQuestion,
-    RaterScreen,
     RemainingWait,
     ScreenTimes,
     break_due,
@@ -58,15 +53,15 @@ from salon.collect.studio.rater_side import (
     RankingSide,
     ShownTask,
     StudioStep,
-    answered_tasks,
-    count_tallies,
     expected_total,
-    known_answer_hits,
     require_waited,
     seconds_left,
     task_question,
     task_subject,
 )
+from salon.collect.studio.stored_tallies import StoredTallies, TalliedPlan, reserve_question
+from salon.collect.studio.task_cache import RaterTasks, TaskCache
+from salon.collect.tallies import Tallies
 from salon.store import (
     STOPPED,
     Database,
@@ -74,112 +69,15 @@ from salon.store import (
     OtherAnswer,
     RaterTask,
     RaterVisit,
+    Reservation,
     SavedSubmission,
     StoredRater,
+    TasksMoved,
+    Unavailable,
     now_ms,
 )
 
-MOST_RATERS = 2000
-"""Raters remembered at once; the tasks of a rater who comes back later are read again."""
-
-
-@dataclass
-class RaterTasks:
-    """The tasks of one rater by position, and what was asked in them."""
-
-    rater: str
-    tasks: list[RaterTask] = field(default_factory=list)
-    history: list[AskedQuestion] = field(default_factory=list)
-    entered: bool = False
-    """Everything that comes before the first question is done."""
-    stale: bool = True
-    turn: RLock = field(default_factory=RLock, repr=False)
-
-    @property
-    def number(self) -> int | None:
-        """The rater's place in the cohort, as the first task says; None before it."""
-        return self.tasks[0].screen["number"] if self.tasks else None
-
-    @property
-    def open(self) -> int | None:
-        """Position of the first task that waits for its answer."""
-        return next((place for place, task in enumerate(self.tasks) if task.answered_at is None), None)
-
-    def place(self, task: int) -> int | None:
-        """The position of a task, looked for from the newest; None when it is not this rater's."""
-        return next((k for k in reversed(range(len(self.tasks))) if self.tasks[k].id == task), None)
-
-    def shown(self, place: int) -> RaterScreen:
-        """The screen of a task, as it was shown."""
-        screen = self.tasks[place].screen
-        return RaterScreen(
-            question=self.history[place].question, order=screen["order"], code_names=screen["code_names"]
-        )
-
-    def add(self, task: RaterTask, question: RaterQuestion) -> None:
-        """A task was put to the rater."""
-        self.tasks.append(task)
-        self.history.append(AskedQuestion(question, task.answered_at))
-
-    def close(self, place: int, at: int, right: bool | None) -> None:
-        """A task was answered."""
-        self.tasks[place] = replace(self.tasks[place], answered_at=at)
-        self.history[place] = replace(self.history[place], answered=at, right=right)
-
-
-class TaskCache:
-    """The tasks of all raters at work, and a lock for each rater."""
-
-    def __init__(self, database: Database) -> None:
-        self._database = database
-        self._by_rater: OrderedDict[str, RaterTasks] = OrderedDict()
-        self._turn = Lock()
-
-    @contextmanager
-    def at(self, rater: str) -> Iterator[RaterTasks]:
-        """The tasks of a rater, for this thread alone; after an error they are read again."""
-        rater_tasks = self._remember(rater)
-        with rater_tasks.turn:
-            if rater_tasks.stale:
-                self._read(rater_tasks)
-            try:
-                yield rater_tasks
-            except BaseException:
-                rater_tasks.stale = True
-                raise
-
-    def find(self, rater_tasks: RaterTasks, task: int) -> int:
-        """The position of a task; NotYours when the database does not know it as this rater's either."""
-        place = rater_tasks.place(task)
-        if place is None:
-            self._database.task(task, rater_tasks.rater)
-            self._read(rater_tasks)
-            place = rater_tasks.place(task)
-        assert place is not None
-        return place
-
-    def forget(self) -> None:
-        """Read the tasks of every rater again before they are used."""
-        with self._turn:
-            for rater_tasks in self._by_rater.values():
-                rater_tasks.stale = True
-
-    def _remember(self, rater: str) -> RaterTasks:
-        with self._turn:
-            rater_tasks = self._by_rater.setdefault(rater, RaterTasks(rater))
-            self._by_rater.move_to_end(rater)
-            if len(self._by_rater) > MOST_RATERS:
-                self._by_rater.popitem(last=False)
-        return rater_tasks
-
-    def _read(self, rater_tasks: RaterTasks) -> None:
-        right = known_answer_hits(self._database, rater_tasks.rater)
-        rater_tasks.tasks = self._database.tasks_of(rater_tasks.rater)
-        rater_tasks.history = [
-            AskedQuestion(task_question(task), task.answered_at, right.get(task.id)) for task in rater_tasks.tasks
-        ]
-        rater_tasks.entered = rater_tasks.stale = False
-
+T = TypeVar("T")
 
 # -- the studio --------------------------------------------------------------------------------------------------------
 
@@ -187,12 +85,15 @@ INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
 _VISIT_WRITE_MS = 30_000
 """Signs of life closer together than this are written down once."""
+_TRIES = 20
+"""So often a change is begun anew when another worker was first."""
 
 
 class Studio(RankingSide, OwnerSide):
     """One study being collected; see the module."""
 
-    def __init__(self, database: Database, settings: StudioSettings, folder: Path) -> None:
+    def __init__(self, database: Database, settings: StudioSettings, folder: Path, *, check: bool = True) -> None:
+        """With `check` the tallies of the database are counted again where they are not what the answers say."""
         super().__init__()
         self.database, self.settings, self.folder = database, settings, folder
         check_cohorts(settings)
@@ -204,9 +105,11 @@ class Studio(RankingSide, OwnerSide):
         self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self.items = {item.id: item for item in study.nouns("items")}
         self._visits: dict[str, RaterVisit] = {}
-        self._counting = Lock()
-        self._tallies: Tallies | None = None
+        self._tallied = TalliedPlan(self.plan)
+        self._tallies = StoredTallies(database)
         self._task_cache = TaskCache(database)
+        if self._tallied.any and check:
+            database.sync_tallies(self._tallied.group_of, self._tallied.name)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -220,10 +123,13 @@ class Studio(RankingSide, OwnerSide):
     def next(self, rater: str, *, now: int | None = None) -> StudioStep:
         """What comes next for a rater: the same until it is answered, on every device."""
         now = now_ms() if now is None else now
-        state = self.database.rater(rater)
+        return self._again(lambda: self._next(self.database.rater(rater), now))
+
+    def _next(self, state: StoredRater, now: int) -> StudioStep:
         if state.status in STOPPED:
             return NoMoreQuestions(state.status)  # type: ignore[arg-type]  # the database holds no other word
-        with self._task_cache.at(rater) as rater_tasks:
+        rater = state.id
+        with self._task_cache.at(rater, state.turn) as rater_tasks:
             missing = None if rater_tasks.entered else self.missing(rater, now)
             if missing is not None:
                 return missing
@@ -237,7 +143,20 @@ class Studio(RankingSide, OwnerSide):
                 return step
             if state.status != "active":
                 self.database.set_status(rater, "active", by=None, at=now)
-            return step if isinstance(step, Rest) else self._shown(request, step, rater_tasks)
+            return step if isinstance(step, Rest) else self._shown(request, rater_tasks)
+
+    def _again(self, attempt: Callable[[], T]) -> T:
+        """What `attempt` gives, begun anew while other workers change the rater's tasks."""
+        for _ in range(_TRIES):
+            try:
+                return attempt()
+            except TasksMoved:
+                continue
+        raise Unavailable(
+            "a rater who is served by few workers at once is needed",
+            found=f"tasks that changed {_TRIES} times while they were read",
+            remedy="try again",
+        )
 
     def workload(self, rater: str) -> Workload:
         """How many questions a rater will probably get, and about how many minutes they take."""
@@ -254,12 +173,17 @@ class Studio(RankingSide, OwnerSide):
     def ready(self, rater: str, task: int, *, now: int | None = None) -> None:
         """The rater has read the prompt; TooEarly before "I'm ready" may be said."""
         now = now_ms() if now is None else now
+        self._again(lambda: self._ready(rater, task, now))
+
+    def _ready(self, rater: str, task: int, now: int) -> None:
         with self._task_cache.at(rater) as rater_tasks:
             place = self._task_cache.find(rater_tasks, task)
             stored = rater_tasks.tasks[place]
             if stored.answered_at is None and stored.ready_at is None:
                 require_waited(check_ready(shown_at=stored.created_at, ready_at=now, times=self.settings.times))
-                rater_tasks.tasks[place] = self.database.mark_ready(task, rater, at=now)
+                turn = rater_tasks.turn_number
+                rater_tasks.tasks[place] = self.database.mark_ready(task, rater, at=now, turn=turn)
+                rater_tasks.turn_number = turn + 1
 
     def submit(
         self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
@@ -270,8 +194,13 @@ class Studio(RankingSide, OwnerSide):
         KeyReused, NotActive. Nothing is saved then.
         """
         now = now_ms() if now is None else now
-        with self._task_cache.at(rater) as rater_tasks:
-            return self._submit(rater_tasks, self._task_cache.find(rater_tasks, task), raw_answer, key, now, client)
+
+        def attempt() -> SavedSubmission:
+            with self._task_cache.at(rater) as rater_tasks:
+                place = self._task_cache.find(rater_tasks, task)
+                return self._submit(rater_tasks, place, raw_answer, key, now, client)
+
+        return self._again(attempt)
 
     def answer(
         self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
@@ -282,8 +211,10 @@ class Studio(RankingSide, OwnerSide):
         if saved.following is None:
             return saved, self.next(rater, now=now)
         with self._task_cache.at(rater) as rater_tasks:
-            question = rater_tasks.history[-1].question
-            return saved, self._shown(self._request(rater_tasks, question, now), question, rater_tasks)
+            if rater_tasks.open is not None:
+                question = rater_tasks.history[rater_tasks.open].question
+                return saved, self._shown(self._request(rater_tasks, question, now), rater_tasks)
+        return saved, self.next(rater, now=now)  # answered meanwhile, on another device
 
     def _submit(
         self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
@@ -298,7 +229,7 @@ class Studio(RankingSide, OwnerSide):
             screen, raw_answer, criteria=self.criteria, rater=rater_tasks.rater, moments=moments, phase=phase
         )
         right = is_right(screen, raw_answer)
-        ahead = self._ahead(rater_tasks, place, right, now)
+        ahead, tallies = self._ahead(rater_tasks, place, right, now)
         saved = self.database.submit(
             task.id,
             rater_tasks.rater,
@@ -311,13 +242,17 @@ class Studio(RankingSide, OwnerSide):
             counted=question.counts,
             following=None
             if ahead is None
-            else self._new_task(self._request(rater_tasks, question, now), ahead, rater_tasks),
+            else self._new_task(
+                self._request(rater_tasks, question, now), ahead, rater_tasks, self._reservation(ahead, tallies, now)
+            ),
+            turn=rater_tasks.turn_number,
+            group_of=self._tallied.group_of,
         )
+        rater_tasks.turn_number += 1
         if saved.repeated:
-            rater_tasks.stale = task.answered_at is None
+            rater_tasks.stale = True
         else:
             rater_tasks.close(place, now, right)
-            self._count("answer", question, rater_tasks.rater, judgments)
         if saved.following is not None and ahead is not None:
             rater_tasks.add(saved.following, ahead)
         self._heard(rater_tasks.rater, now)
@@ -329,77 +264,80 @@ class Studio(RankingSide, OwnerSide):
         In a ranking pair by pair the last pair is asked again.
         """
         now = now_ms() if now is None else now
-        with self._task_cache.at(rater) as rater_tasks:
+        with self._task_cache.at(rater, self.database.rater(rater).turn) as rater_tasks:
             rater_tasks.stale = True
             waiting = None if rater_tasks.open is None else rater_tasks.tasks[rater_tasks.open]
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
-            before = {answer.task.id: answer for answer in answered_tasks(self.database, rater)}
-            task = self.database.undo_last(rater, since=self._heard(rater, now).started_at, at=now)
-        if task.id in before:
-            self._count("undo", before[task.id].shown.question, rater, before[task.id].judgments)
-        return task.id
+            since = self._heard(rater, now).started_at
+            return self.database.undo_last(rater, since=since, at=now, group_of=self._tallied.group_of).id
 
     def withdraw(self, rater: str, *, now: int | None = None) -> None:
         """The rater leaves: no reading of the study holds their answers, and their links end."""
-        self.database.withdraw(rater, at=now)
-        self.recount()
-
-    def recount(self) -> None:
-        """Count all answers again before the next question: a rater left, or came back."""
-        with self._counting:
-            self._tallies = None
-        self._task_cache.forget()
+        self.database.withdraw(rater, at=now, group_of=self._tallied.group_of)
 
     # -- which question -------------------------------------------------------------------------------------
 
     def _choose(self, request: _TaskRequest, rater_tasks: RaterTasks) -> RaterQuestion | Rest | NoMoreQuestions:
-        """The next step, its question held for this rater at once, so that no two get the last place."""
-        tallies = self._counted()
-        with self._counting:
-            step = next_question(self.plan, request.state(rater_tasks.history, tallies))
-            if isinstance(step, RaterQuestion) and rater_tasks.open is None:
-                tallies.ask(step, request.rater, request.now)
-        return step
+        """The next step; a new question is reserved and put to the rater at once, so that no two get the last place."""
+        for attempt in range(_TRIES):
+            tallies = self._newest_tallies()
+            with tallies.turn:
+                step = next_question(self.plan, request.state(rater_tasks.history, tallies))
+                if not isinstance(step, RaterQuestion) or rater_tasks.open is not None:
+                    return step
+                strict = attempt < _TRIES // 2  # where everybody wants the same few, any that is open will do
+                reservation = self._reservation(step, tallies, request.now, strict=strict)
+            new = self._new_task(request, step, rater_tasks, reservation)
+            task = self.database.put_task(request.rater, new, turn=rater_tasks.turn_number)
+            rater_tasks.turn_number += 1
+            if task is not None:
+                rater_tasks.add(task, task_question(task))
+                return step
+        raise Unavailable(
+            "a question that is not given to others meanwhile is needed",
+            found=f"none in {_TRIES} attempts",
+            remedy="try again",
+        )
 
-    def _ahead(self, rater_tasks: RaterTasks, place: int, right: bool | None, now: int) -> RaterQuestion | None:
-        """What comes after the task at `place` once it is answered; None where others' answers have a say in it."""
-        if not rater_tasks.entered or self._is_tallied or rater_tasks.open != place:
-            return None  # `next` asks for agreement to a new consent text
+    def _ahead(
+        self, rater_tasks: RaterTasks, place: int, right: bool | None, now: int
+    ) -> tuple[RaterQuestion | None, Tallies]:
+        """What comes after the task at `place` once it is answered; None where that answer itself has a say in it."""
+        if not rater_tasks.entered or rater_tasks.open != place:
+            return None, self._tallies  # `next` asks for agreement to a new consent text
         if any(task.answered is None for task in rater_tasks.history[place + 1 :]):
-            return None
+            return None, self._tallies
         history = list(rater_tasks.history)
         history[place] = replace(history[place], answered=now, right=right)
         request = self._request(rater_tasks, history[place].question, now)
-        step = next_question(self.plan, request.state(history, Tallies()))
-        return step if isinstance(step, RaterQuestion) else None
+        tallies = self._newest_tallies()
+        with tallies.turn:
+            step = next_question(self.plan, request.state(history, tallies))
+        run = self._tallied.run_of(step) if isinstance(step, RaterQuestion) else None
+        is_adaptive = run is not None and run.phase.design.kind == "adaptive"
+        return step if isinstance(step, RaterQuestion) and not is_adaptive else None, tallies
 
-    @cached_property
-    def _is_tallied(self) -> bool:
-        """Does how often a question was answered decide whether it is asked?"""
-        return any(run.phase.stop.kind != "everyone" for runs in self.plan.runs.values() for run in runs)
+    def _newest_tallies(self) -> StoredTallies:
+        """The tallies as of now; left empty where every rater answers everything, which needs none."""
+        if self._tallied.any:
+            with self._tallies.turn:
+                self._tallies.refresh()
+        return self._tallies
 
-    def _counted(self) -> Tallies:
-        """The tallies; left empty where every rater answers everything, which needs none."""
-        with self._counting:
-            if self._tallies is None:
-                self._tallies = count_tallies(self.database) if self._is_tallied else Tallies()
-            return self._tallies
-
-    def _count(self, what: str, question: RaterQuestion, rater: str, judgments: Any) -> None:
-        tallies = self._counted()
-        with self._counting:
-            getattr(tallies, what)(question, rater, judgments)
+    def _reservation(
+        self, question: RaterQuestion, tallies: Tallies, now: int, *, strict: bool = True
+    ) -> Reservation | None:
+        run = self._tallied.run_of(question)
+        return None if run is None else reserve_question(run, question, tallies, now, strict=strict)
 
     def _number(self, state: StoredRater) -> int:
         """The rater's place among those of the cohort; kept with the first task, for others may be erased."""
-        return [rater.id for rater in self.database.raters() if rater.cohort == state.cohort].index(state.id)
+        return self.database.place_in_cohort(state)
 
     # -- the screen -----------------------------------------------------------------------------------------
 
-    def _shown(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> ShownTask:
-        if rater_tasks.open is None:
-            self._put(request, question, rater_tasks)
+    def _shown(self, request: _TaskRequest, rater_tasks: RaterTasks) -> ShownTask:
         place = rater_tasks.open
         assert place is not None
         task, screen, now, times = rater_tasks.tasks[place], rater_tasks.shown(place), request.now, self.settings.times
@@ -434,21 +372,13 @@ class Studio(RankingSide, OwnerSide):
             pairs=ranking.pairs,
         )
 
-    def _put(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> None:
-        """Put a question to the rater; where another device was first, its own."""
-        new = self._new_task(request, question, rater_tasks)
-        task = self.database.add_task(
-            request.rater,
-            new.position,
-            about=new.about,
-            question=new.question,
-            screen=new.screen,
-            phase=new.phase,
-            at=new.at,
-        )
-        rater_tasks.add(task, task_question(task))
-
-    def _new_task(self, request: _TaskRequest, question: RaterQuestion, rater_tasks: RaterTasks) -> NewTask:
+    def _new_task(
+        self,
+        request: _TaskRequest,
+        question: RaterQuestion,
+        rater_tasks: RaterTasks,
+        reservation: Reservation | None,
+    ) -> NewTask:
         position = len(rater_tasks.tasks)
         rater_screen = make_screen(self.plan, question, rater=request.rater, number=request.number, position=position)
         screen = {
@@ -461,7 +391,8 @@ class Studio(RankingSide, OwnerSide):
         }
         record = question.model_dump(mode="json", exclude_defaults=True)
         phase = question.phase or "qualification"
-        return NewTask(position, task_subject(question, position), record, screen, phase, request.now)
+        about = task_subject(question, position)
+        return NewTask(position, about, record, screen, phase, request.now, reservation)
 
     @staticmethod
     def _request(rater_tasks: RaterTasks, question: RaterQuestion, now: int) -> _TaskRequest:

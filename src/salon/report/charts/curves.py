@@ -352,6 +352,7 @@ def scatter(
     left = y_ticks_width(y)
     x = LinearScale(*domain(v for row in rows for v in row.x), left, width - 12)
     frame = (left, top, width - 2.0, bottom)
+    dots = [dot_with_reach((row.x, row.y), x, y) for row in rows]
     tips = [
         f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
         for row in rows
@@ -373,7 +374,7 @@ def scatter(
         _level(y_line, y, frame),
         *(_cross(row, x, y) for row in rows),
         *(_scatter_dot(row, x, y, tip) for row, tip in zip(rows, tips)),
-        *filter(None, names_beside([(x(row.x[0]), y(row.y[0])) for row in rows], [row.label for row in rows], frame)),
+        *filter(None, names_beside(dots, [row.label for row in rows], frame)),
         x_axis(x, bottom, width, label=x_label),
     )
 
@@ -393,40 +394,69 @@ def _scatter_dot(row: ScatterMark, x: LinearScale, y: LinearScale, tip: str) -> 
     return group(dot, tip=tip + (f"; {row.note}" if row.note else ""), class_="mark")
 
 
-def names_beside(dots: Sequence[tuple[float, float]], names: Sequence[str], frame: Box) -> list[Markup | None]:
-    """Names right, left, above or below their dots, where they touch no dot and no earlier name; None without room."""
-    boxes_taken = [_around(*dot) for dot in dots]
+@dataclass(frozen=True)
+class Dot:
+    """Where a dot stands, in pixels, and how far the lines of its intervals reach: left, top, right, bottom."""
+
+    x: float
+    y: float
+    reach: Box
+
+    @property
+    def around(self) -> Box:
+        """The dot itself, which no name may touch."""
+        return self.x - RADIUS, self.y - RADIUS, self.x + RADIUS, self.y + RADIUS
+
+    @property
+    def lines(self) -> list[Box]:
+        """Its intervals, which its own name may not touch."""
+        left, top, right, bottom = self.reach
+        return [(left, self.y - 1, right, self.y + 1), (self.x - 1, top, self.x + 1, bottom)]
+
+    def places(self, wide: float) -> Iterable[tuple[float, float]]:
+        """Left end and base line of a name beside the dot, best first."""
+        left, top, right, bottom = self.reach
+        yield max(right, self.x + RADIUS) + 5, self.y + 4
+        yield min(left, self.x - RADIUS) - 5 - wide, self.y + 4
+        yield self.x + RADIUS + 3, self.y - RADIUS - 3
+        yield self.x + RADIUS + 3, self.y + RADIUS + FONT
+        yield self.x - RADIUS - 3 - wide, self.y - RADIUS - 3
+        yield self.x - RADIUS - 3 - wide, self.y + RADIUS + FONT
+        yield self.x - wide / 2, min(top, self.y - RADIUS) - 5
+        yield self.x - wide / 2, max(bottom, self.y + RADIUS) + FONT + 2
+
+
+def dot_with_reach(at: tuple[ValueInterval, ValueInterval], x: LinearScale, y: LinearScale) -> Dot:
+    """A dot at two values, whose lines reach over their intervals where they have one."""
+    across, up = ([figure[0] if end is None else end for end in figure[1:]] for figure in at)
+    reach = (x(across[0]), y(up[1]), x(across[1]), y(up[0]))
+    return Dot(x(at[0][0]), y(at[1][0]), reach)
+
+
+def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[Markup | None]:
+    """Names where they touch no dot and no earlier name, best off the lines of their own dot; None without room."""
+    boxes_taken = [dot.around for dot in dots]
     labels: list[Markup | None] = []
-    for name, (at_x, at_y) in zip(names, dots):
+    for name, dot in zip(names, dots):
         words = fit(name, LONGEST_LABEL)
         boxes = [
-            (left, base - FONT + 2, left + text_width(words), base + 3)
-            for left, base in _choices(at_x, at_y, text_width(words))
+            (left, base - FONT + 2, left + text_width(words), base + 3) for left, base in dot.places(text_width(words))
         ]
-        free = [
+        inside = [
             box
             for box in boxes
-            if (box[0] >= frame[0] and box[1] >= frame[1] and box[2] <= frame[2] and box[3] <= frame[3])
-            and not any(
-                (box[0] < occupied[2] and occupied[0] < box[2] and (box[1] < occupied[3]) and (occupied[1] < box[3]))
-                for occupied in boxes_taken
-            )
+            if frame[0] <= box[0] and frame[1] <= box[1] and box[2] <= frame[2] and box[3] <= frame[3]
         ]
+        apart = [box for box in inside if not any(_touch(box, occupied) for occupied in boxes_taken)]
+        clear = [box for box in apart if not any(_touch(box, whisker) for whisker in dot.lines)]
+        free = clear or apart  # its halo covers a line of its own where there is no other place
         boxes_taken += free[:1]
         labels.append(text(free[0][0], free[0][3] - 3, words, "label haloed small-halo") if free else None)
     return labels
 
 
-def _choices(x: float, y: float, wide: float) -> Iterable[tuple[float, float]]:
-    """Left end and base line of a name around a dot, best first."""
-    yield x + RADIUS + 5, y + 4
-    yield x - RADIUS - 5 - wide, y + 4
-    yield x - wide / 2, y - RADIUS - 5
-    yield x - wide / 2, y + RADIUS + FONT + 2
-
-
-def _around(x: float, y: float) -> Box:
-    return x - RADIUS, y - RADIUS, x + RADIUS, y + RADIUS
+def _touch(box: Box, other: Box) -> bool:
+    return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
 
 
 def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup | None:

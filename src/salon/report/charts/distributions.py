@@ -129,8 +129,8 @@ def histogram_over_null(
         *_observed_bars(bins, x, y, unit, tone, outline_name),
         _stepped_null(bins, x, y, "halo", "null-line stroke"),
         x_axis(x, bottom, width, room=52, label=x_label),
-        _reference_marks(references, x, top, bottom, decimals),
         _median_marks(medians, x, top, bottom, tone, outline_name, decimals),
+        _reference_marks(references, medians[0], x, top, bottom, decimals),
     )
 
 
@@ -308,19 +308,27 @@ def _median_marks(
 
 
 def _reference_marks(
-    references: Sequence[tuple[str, float]], x: LinearScale, top: float, bottom: float, decimals: int
+    references: Sequence[tuple[str, float]],
+    observed: float | None,
+    x: LinearScale,
+    top: float,
+    bottom: float,
+    decimals: int,
 ) -> Markup:
-    """Medians of other data as dashed lines, each with its name beside it, one below the other."""
+    """Medians of other data as dashed lines, each named on the side away from the observed median."""
     lines = []
     low, high = sorted((x.start, x.stop))
+    crossed = None if observed is None else x(observed)
     for row, (name, median) in enumerate(sorted(references, key=lambda reference: reference[1])):
         at, y = x(median), top + 10 + row * LINE
         if low <= at <= high:
-            side = "end" if at + text_width(name) + 4 > high else "start"
+            wide = text_width(name) + 4
+            in_the_way = crossed is not None and at < crossed < at + wide
+            side = "end" if at + wide > high or (in_the_way and at - wide > low) else "start"
             lines.append(
                 group(
                     line(at, top, at, bottom, "reference dashed", **number_marks(median)),
-                    text(at + (3 if side == "start" else -3), y, name, "reference-label", anchor=side),
+                    text(at + (3 if side == "start" else -3), y, name, "reference-label haloed", anchor=side),
                     tip=f"{name}: median {numbers.fixed(median, decimals)}",
                 )
             )

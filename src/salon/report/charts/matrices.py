@@ -17,6 +17,8 @@ from salon.report.values import number_marks
 LARGEST_CELL = 66.0
 LEAST_FOR_TEXT = 34.0
 KEY_HEIGHT = 40
+LONGEST_TURNED = 160.0
+"""Pixels of a turned label: "Typography (descriptions)" has to fit, also on a phone."""
 
 
 @dataclass(frozen=True)
@@ -117,7 +119,7 @@ def _heat_grid(rows: Sequence[str], columns: Sequence[str], width: float) -> Hea
     cell = min(LARGEST_CELL, (width - left - 2) / len(columns))
     widest = max(map(text_width, columns))
     turned = widest > cell - 6
-    top = min(widest, max(110, 0.25 * width)) + 12 if turned else 22
+    top = min(widest, max(LONGEST_TURNED, 0.25 * width)) + 12 if turned else 22
     tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
     return HeatGrid(cell, tall, left, top, turned)
 

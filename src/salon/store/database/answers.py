@@ -5,6 +5,10 @@ nothing. Closing the task comes first: one statement that finds it open, the rat
 nothing; it holds the row (SQLite: the whole database) until the commit. And (rater, key, part) is unique. So of two
 submissions at once one is written, and the other gets what became of it.
 
+Every change of a rater's tasks is a turn of that rater: it holds the rater's row and raises its number. A worker that
+remembers the tasks names the number they had; if another worker was there meanwhile, that is `TasksMoved`, nothing is
+written, and the worker reads them again. The tallies of questions change in the same transaction.
+
 Imported judgments and an adjudicator's rulings belong to no task. They are read with the others and taken back as those
 are: the row stays as history.
 """
@@ -15,20 +19,7 @@ import json
 from collections.abc import Sequence
 from typing import Any, NoReturn
 
-from sqlalchemy import (
-    JSON,
-    ColumnElement,
-    Connection,
-    Text,
-    bindparam,
-    cast,
-    desc,
-    func,
-    insert,
-    literal_column,
-    select,
-    update,
-)
+from sqlalchemy import Connection, bindparam, delete, desc, func, insert, literal_column, select, update
 from sqlalchemy.dialects import postgresql, sqlite
 from sqlalchemy.exc import IntegrityError
 
@@ -43,10 +34,10 @@ from salon.store.database.connection import (
     NothingToUndo,
     NotYours,
     PreparedStatement,
+    TasksMoved,
     now_ms,
 )
 from salon.store.database.records import (
-    LikeAnswers,
     NewTask,
     OtherAnswer,
     QuestionCount,
@@ -58,6 +49,7 @@ from salon.store.database.records import (
 )
 from salon.store.database.studies import StudyMethods
 from salon.store.database.tables import judgments, raters, tasks, undos
+from salon.store.database.tallies import GroupOf, count_answer, live_answer, reopen, reserve
 from salon.study import Judgment, Rater
 
 _TASK_COLUMNS = ("rater", "position", "phase", "about", "question", "screen", "created_at")
@@ -72,6 +64,19 @@ _TASKS_OF_RATER = PreparedStatement(select(tasks).where(tasks.c.rater == bindpar
 _TASK_AT = PreparedStatement(
     select(tasks).where(tasks.c.rater == bindparam("own"), tasks.c.position == bindparam("place"))
 )
+
+
+_TURN = update(raters).where(raters.c.id == bindparam("own")).values(turn=raters.c.turn + literal_column("1"))
+_NEXT_TURN = PreparedStatement(_TURN)
+_THIS_TURN = PreparedStatement(_TURN.where(raters.c.turn == bindparam("seen")))
+
+
+def take_turn(connection: Connection, rater: str, turn: int | None) -> None:
+    """Hold a rater's tasks until the commit; TasksMoved when they are no longer what they were at `turn`."""
+    if turn is None:
+        _NEXT_TURN.changes(connection, {"own": rater})
+    elif _THIS_TURN.changes(connection, {"own": rater, "seen": turn}) != 1:
+        raise TasksMoved("the newest tasks of a rater are needed", found="older ones", remedy="read them again")
 
 
 class TaskMethods(DatabaseConnection):
@@ -94,18 +99,25 @@ class TaskMethods(DatabaseConnection):
         asked the same (`about`) at another position.
         """
         new = NewTask(position, about, question, screen, phase, now_ms() if at is None else at)
-        row = task_row(rater, new)
-
-        def put(connection: Connection) -> RaterTask | None:
-            rater_number(connection, rater)
-            task = insert_task(connection, row, new)
-            before = None if task else _TASK_AT.first(connection, {"own": rater, "place": position})
-            return task if before is None else parse_task(before)
-
-        task = self.write(put)
+        task = self.put_task(rater, new)
         if task is None:
             raise BadValue("a rater is asked the same once", found=repr(about), where=f"rater {rater!r}")
         return task
+
+    def put_task(self, rater: str, new: NewTask, *, turn: int | None = None) -> RaterTask | None:
+        """Put a task to a rater, or find the one at its position; None where its question is not to be had.
+
+        TasksMoved where the rater's tasks are no longer those of `turn`.
+        """
+        row = task_row(rater, new)
+
+        def put(connection: Connection) -> RaterTask | None:
+            take_turn(connection, rater, turn)
+            rater_number(connection, rater)
+            before = _TASK_AT.first(connection, {"own": rater, "place": new.position})
+            return parse_task(before) if before else _put_reserved(connection, row, new, wait=True)
+
+        return self.write(put)
 
     def task(self, id: int, rater: str) -> RaterTask:
         """One task of this rater; NotYours for any other."""
@@ -117,9 +129,10 @@ class TaskMethods(DatabaseConnection):
         with self.reading() as connection:
             return [parse_task(row) for row in _TASKS_OF_RATER.rows(connection, {"own": rater})]
 
-    def mark_ready(self, id: int, rater: str, *, at: int | None = None) -> RaterTask:
+    def mark_ready(self, id: int, rater: str, *, at: int | None = None, turn: int | None = None) -> RaterTask:
         """Note when the rater first said "I'm ready"; saying it again changes nothing."""
         with self.writing() as connection:
+            take_turn(connection, rater, turn)
             own_task(connection, id, rater)
             first = (tasks.c.id == id) & tasks.c.ready_at.is_(None)
             connection.execute(update(tasks).where(first).values(ready_at=now_ms() if at is None else at))
@@ -160,6 +173,17 @@ def insert_task(connection: Connection, row: dict[str, Any], new: NewTask) -> Ra
     return RaterTask(inserted[0], row["rater"], new.position, new.phase, new.about, new.question, new.screen, new.at)
 
 
+def _put_reserved(connection: Connection, row: dict[str, Any], new: NewTask, *, wait: bool) -> RaterTask | None:
+    """Write a new task and its reservation; None, and neither written, where one cannot be."""
+    task = insert_task(connection, row, new)
+    if task is None or new.reservation is None:
+        return task
+    if reserve(connection, new.about, row["rater"], new.at, new.reservation, wait=wait):
+        return task
+    connection.execute(delete(tasks).where(tasks.c.id == task.id))
+    return None
+
+
 def own_task(connection: Connection, id: int, rater: str) -> RaterTask:
     """A task of this rater, or NotYours."""
     row = _TASK_OF_RATER.first(connection, {"this": id, "own": rater})
@@ -193,11 +217,14 @@ _CLOSE = PreparedStatement(
     update(tasks)
     .where(tasks.c.id == bindparam("this"), tasks.c.rater.in_(_ACTIVE_RATER), tasks.c.answered_at.is_(None))
     .values(answered_at=bindparam("at"))
+    .returning(tasks.c.about)
 )
 _WRITE = PreparedStatement(insert(judgments).returning(judgments.c.id), _COLUMNS)
-_SAID = ("outcome", "a", "b", "chosen", "value", "skipped")
-"""Fields of an answer that are its vote."""
 _IS_LIVE = ~select(undos.c.judgment).where(undos.c.judgment == judgments.c.id).exists()
+
+
+def uncounted(about: str) -> None:
+    """No question is tallied."""
 
 
 class AnswerMethods(StudyMethods):
@@ -216,15 +243,19 @@ class AnswerMethods(StudyMethods):
         client: str | None = None,
         counted: bool = True,
         following: NewTask | None = None,
+        turn: int | None = None,
+        group_of: GroupOf = uncounted,
     ) -> SavedSubmission:
         """Save the answers to one task.
 
         counted     whether `read_study` reads them; no for qualification, gold and attention questions
         client      a class such as "phone" or "desktop", never who
-        following   the rater's next task, put to them in the same transaction
+        following   the rater's next task, put to them in the same transaction if it can be had without waiting
+        turn        what the rater's tasks were read at
+        group_of    which questions are tallied
 
-        Raises NotYours, AlreadyAnswered, KeyReused, NotActive, or says what is wrong with an answer; nothing is
-        written then.
+        Raises NotYours, AlreadyAnswered, KeyReused, NotActive, TasksMoved, or says what is wrong with an answer;
+        nothing is written then.
         """
         shared = {
             "task": task,
@@ -241,12 +272,23 @@ class AnswerMethods(StudyMethods):
         frame = self.frame()
         rows = [shared | frame.row(answer, rater) | {"part": part} for part, answer in enumerate(answers)]
         task_after = None if following is None else (task_row(rater, following), following)
-        try:
-            return self.write(lambda connection: _save(connection, rows, task_after))
-        except IntegrityError:  # the key is known, or the rater was erased meanwhile: look again and say which
-            return self.write(lambda connection: _saved_before(connection, rows) or _save(connection, rows, task_after))
+        nouns = [answer for answer in answers if isinstance(answer, Judgment)]
 
-    def undo_last(self, rater: str, *, since: int = 0, at: int | None = None) -> RaterTask:
+        def save(connection: Connection) -> SavedSubmission:
+            take_turn(connection, rater, turn)
+            return _save(connection, rows, nouns, group_of, task_after)
+
+        def save_or_find(connection: Connection) -> SavedSubmission:
+            return _saved_before(connection, rows) or save(connection)
+
+        try:
+            return self.write(save)
+        except IntegrityError:  # the key is known, or the rater was erased meanwhile: look again and say which
+            return self.write(save_or_find)
+
+    def undo_last(
+        self, rater: str, *, since: int = 0, at: int | None = None, group_of: GroupOf = uncounted
+    ) -> RaterTask:
         """Take back the rater's last answer, unless it was given before `since`; the task is open again.
 
         The judgments stay in the table as history and are left out of every reading. NotActive for a rater who may not
@@ -257,48 +299,22 @@ class AnswerMethods(StudyMethods):
             if status in STOPPED:
                 raise _not_active(status)
             last = connection.execute(
-                select(tasks.c.id)
+                select(tasks.c.id, tasks.c.about)
                 .where(tasks.c.rater == rater, tasks.c.answered_at >= since)
                 .order_by(desc(tasks.c.answered_at), desc(tasks.c.position))
                 .limit(1)
                 .with_for_update()
-            ).scalar()
+            ).first()
             if last is None:
                 raise NothingToUndo("an answer that may be taken back is needed", found="none")
-            moment = now_ms() if at is None else at
-            live = connection.scalars(select(judgments.c.id).where(judgments.c.task == last, _IS_LIVE)).all()
+            moment, group = now_ms() if at is None else at, group_of(last.about)
+            take_turn(connection, rater, None)
+            if group is not None:
+                reopen(connection, last.about, group, rater, live_answer(connection, last.id), moment)
+            live = connection.scalars(select(judgments.c.id).where(judgments.c.task == last.id, _IS_LIVE)).all()
             connection.execute(insert(undos), [{"judgment": id, "at": moment} for id in live])
-            connection.execute(update(tasks).where(tasks.c.id == last).values(answered_at=None))
-            return own_task(connection, last, rater)
-
-    def open_tasks(self) -> list[tuple[str, str, int]]:
-        """What tasks without an answer are about, their raters, and when they were put."""
-        query = (
-            select(tasks.c.about, tasks.c.rater, tasks.c.created_at)
-            .join(raters, raters.c.id == tasks.c.rater)
-            .where(tasks.c.answered_at.is_(None), raters.c.status.not_in(tables.LEFT_OUT))
-            .order_by(tasks.c.rater, tasks.c.position)
-        )
-        with self.reading() as connection:
-            return [(about, rater, at) for about, rater, at in connection.execute(query)]
-
-    def like_answers(self) -> list[LikeAnswers]:
-        """All live answers to tasks, those that say the same as one: few rows, however many raters answered."""
-        with self.reading() as connection:
-            on_sqlite = connection.dialect.name == "sqlite"
-            together = func.json_group_array(tasks.c.rater) if on_sqlite else cast(func.json_agg(tasks.c.rater), Text)
-            query = (
-                select(tasks.c.about, judgments.c.kind, together, func.min(judgments.c.payload))
-                .join(judgments, judgments.c.task == tasks.c.id)
-                .join(raters, raters.c.id == tasks.c.rater)
-                .where(tasks.c.answered_at.is_not(None), raters.c.status.not_in(tables.LEFT_OUT), _IS_LIVE)
-                .group_by(tasks.c.about, judgments.c.kind, judgments.c.criterion, _what_is_said(on_sqlite=on_sqlite))
-                .order_by(func.min(judgments.c.id))
-            )
-            return [
-                LikeAnswers(about, kind, tuple(json.loads(who)), json.loads(payload))
-                for about, kind, who, payload in connection.execute(query)
-            ]
+            connection.execute(update(tasks).where(tasks.c.id == last.id).values(answered_at=None))
+            return own_task(connection, last.id, rater)
 
     def given(self, rater: str | None = None, *, kind: str | None = None) -> list[StoredAnswer]:
         """Stored answers with their circumstances, undone ones too; all, or those of a rater or a kind."""
@@ -315,27 +331,25 @@ class AnswerMethods(StudyMethods):
         ]
 
 
-def _what_is_said(*, on_sqlite: bool) -> ColumnElement[str]:
-    """The fields of a payload that votes are counted by, as one text."""
-    if on_sqlite:
-        return func.json_extract(judgments.c.payload, *(literal_column(f"'$.{name}'") for name in _SAID))
-    payload = cast(judgments.c.payload, JSON)
-    fields = (payload.op("->>")(literal_column(f"'{name}'")) for name in _SAID)
-    return cast(func.json_build_array(*fields), Text)
-
-
 def _save(
-    connection: Connection, rows: list[dict[str, Any]], after: tuple[dict[str, Any], NewTask] | None = None
+    connection: Connection,
+    rows: list[dict[str, Any]],
+    nouns: Sequence[Judgment],
+    group_of: GroupOf,
+    after: tuple[dict[str, Any], NewTask] | None,
 ) -> SavedSubmission:
     """Close the task and write the rows of one submission, or find that it was done before."""
     first = rows[0]
     closing = {"this": first["task"], "own": first["rater"], "at": first["answered_at"]}
-    if _CLOSE.changes(connection, closing) != 1:
+    closed = _CLOSE.first(connection, closing)
+    if closed is None:
         return _saved_before(connection, rows) or _refuse(connection, first["task"], first["rater"])
     ids = [id for row in rows for (id,) in _WRITE.rows(connection, row)]
-    return SavedSubmission(
-        tuple(ids), repeated=False, following=None if after is None else insert_task(connection, *after)
-    )
+    group = group_of(closed[0])
+    if group is not None:
+        count_answer(connection, closed[0], group, first["rater"], nouns, 1)
+    following = None if after is None else _put_reserved(connection, *after, wait=False)
+    return SavedSubmission(tuple(ids), repeated=False, following=following)
 
 
 def _refuse(connection: Connection, task: int, rater: str) -> NoReturn:

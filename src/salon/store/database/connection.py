@@ -10,6 +10,7 @@
         ├── NotYours              a task that is not this rater's, or not there
         ├── AlreadyAnswered       the task has an answer under another key
         ├── KeyReused             the key stands for another answer
+        ├── TasksMoved            another worker changed the rater's tasks meanwhile: read them again
         ├── NotActive             the rater is paused, removed or withdrawn
         ├── UnknownRater          no rater has this id
         ├── NothingToUndo         no answer may be taken back
@@ -85,6 +86,10 @@ class AlreadyAnswered(DatabaseError):
 
 class KeyReused(DatabaseError):
     """The idempotency key stands for another answer of this rater."""
+
+
+class TasksMoved(DatabaseError):
+    """Another worker changed the rater's tasks meanwhile."""
 
 
 class NotActive(DatabaseError):

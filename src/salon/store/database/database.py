@@ -21,11 +21,14 @@ from salon.store.atomic_files import sweep_parts, whole_file
 from salon.store.database.access import AuditMethods, LinkMethods
 from salon.store.database.answers import ImportMethods, TaskMethods
 from salon.store.database.arena import ArenaMethods
-from salon.store.database.connection import DatabaseConnection, StudyThere, Unavailable, damaged_error
+from salon.store.database.connection import DatabaseConnection, StudyThere, Unavailable, WrongSchema, damaged_error
 from salon.store.database.raters import RaterMethods
-from salon.store.database.tables import check_schema, metadata, migrate, study
+from salon.store.database.tables import DERIVED, check_schema, is_newer, metadata, migrate, study
+from salon.store.database.tallies import TallyMethods
 
 ROWS_AT_ONCE = 10_000
+_KEPT = [table for table in metadata.sorted_tables if table not in DERIVED]
+"""What a backup holds. What is referred to comes first."""
 
 
 class BackupMethods(DatabaseConnection):
@@ -53,6 +56,13 @@ class BackupMethods(DatabaseConnection):
                 try:
                     migrate(target)
                     with self.snapshot() as reader, target.writing() as writer:
+                        if is_newer(reader):
+                            raise WrongSchema(
+                                "the newest Salon is needed for a backup",
+                                found="tables that this one does not know",
+                                where=self.name,
+                                remedy="update Salon, and back up again",
+                            )
                         _copy(reader, writer)
                 finally:
                     target.close()
@@ -73,7 +83,7 @@ def restore(path: Path | str, database: DatabaseConnection) -> None:
                 _check_empty(writer, database.name)
                 _copy(reader, writer)
                 if not database.sqlite:
-                    for table in metadata.sorted_tables:
+                    for table in _KEPT:
                         column = table.autoincrement_column
                         highest = None if column is None else writer.execute(select(func.max(column))).scalar()
                         if column is not None and highest is not None:
@@ -97,7 +107,7 @@ def _sqlite(path: Path) -> DatabaseConnection:
 
 
 def _copy(reader: Connection, writer: Connection) -> None:
-    for table in metadata.sorted_tables:  # what is referred to comes first
+    for table in _KEPT:
         key = list(table.primary_key.columns)
         streamed = reader.execution_options(yield_per=ROWS_AT_ONCE).execute(select(table).order_by(*key))
         for rows in streamed.mappings().partitions():
@@ -105,7 +115,7 @@ def _copy(reader: Connection, writer: Connection) -> None:
 
 
 def _check_empty(connection: Connection, where: str) -> None:
-    for table in metadata.sorted_tables:
+    for table in _KEPT:
         if connection.execute(select(table).limit(1)).first() is not None:
             raise StudyThere(
                 "an empty database is needed",
@@ -120,7 +130,16 @@ def _check_empty(connection: Connection, where: str) -> None:
 _DRIVERS = {"sqlite": "sqlite+pysqlite", "postgresql": "postgresql+psycopg"}
 
 
-class Database(TaskMethods, ImportMethods, LinkMethods, RaterMethods, AuditMethods, ArenaMethods, BackupMethods):
+class Database(
+    TaskMethods,
+    ImportMethods,
+    TallyMethods,
+    LinkMethods,
+    RaterMethods,
+    AuditMethods,
+    ArenaMethods,
+    BackupMethods,
+):
     """One study being collected. Every method is one transaction; any number of threads may use it."""
 
     def check_writable(self) -> None:

@@ -8,7 +8,7 @@ that a rater was erased and when, not who.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -19,11 +19,12 @@ from sqlalchemy.exc import IntegrityError
 from salon.errors import BadValue
 from salon.store.database import tables
 from salon.store.database.access import add_audit_line, rater_number, revoke_links
-from salon.store.database.answers import STOPPED
+from salon.store.database.answers import STOPPED, uncounted
 from salon.store.database.connection import DatabaseConnection, UnknownRater, now_ms
 from salon.store.database.records import JudgmentCount, RaterVisit, StoredRater, as_json, check_text
 from salon.store.database.studies import add_revision, current_revisions, lock_revisions
 from salon.store.database.tables import judgments, raters, tasks, undos, visits
+from salon.store.database.tallies import GroupOf, count_rater
 from salon.study import Rater
 
 PAUSE_MS = 15 * 60_000
@@ -63,7 +64,21 @@ class RaterMethods(DatabaseConnection):
             raise UnknownRater.named(id)
         return _state(row)
 
-    def set_status(self, id: str, status: str, *, by: str | None = "owner", at: int | None = None) -> None:
+    def place_in_cohort(self, rater: StoredRater) -> int:
+        """How many raters of the cohort came before."""
+        before = (raters.c.cohort == rater.cohort) & (raters.c.number < rater.number)
+        with self.reading() as connection:
+            return connection.execute(select(func.count()).select_from(raters).where(before)).scalar_one()
+
+    def set_status(
+        self,
+        id: str,
+        status: str,
+        *,
+        by: str | None = "owner",
+        at: int | None = None,
+        group_of: GroupOf = uncounted,
+    ) -> None:
         """Invite, activate, pause, remove, withdraw or finish a rater; `by` None is the rater.
 
         Where that changes whether the rater's answers are read, it makes a new revision. Who is removed or withdrawn
@@ -86,21 +101,26 @@ class RaterMethods(DatabaseConnection):
             if gone:
                 revoke_links(connection, id, at)
             if gone != came_back:
+                count_rater(connection, id, group_of, -1 if gone else 1)
                 reasons.append(f"a rater was {status}" if gone else "a rater was brought back")
 
-    def withdraw(self, id: str, *, by: str | None = None, at: int | None = None) -> None:
+    def withdraw(self, id: str, *, by: str | None = None, at: int | None = None, group_of: GroupOf = uncounted) -> None:
         """The rater leaves the study: no reading holds their answers any more."""
-        self.set_status(id, "withdrawn", by=by, at=at)
+        self.set_status(id, "withdrawn", by=by, at=at, group_of=group_of)
 
-    def erase(self, id: str, *, by: str = "owner", at: int | None = None) -> None:
+    def erase(self, id: str, *, by: str = "owner", at: int | None = None, group_of: GroupOf = uncounted) -> None:
         """Delete the rater and everything they gave, for good, as a new revision."""
         at = now_ms() if at is None else at
         with self._leaving(at) as (connection, reasons):
-            if connection.execute(select(raters.c.id).where(raters.c.id == id).with_for_update()).first() is None:
+            status = connection.scalar(select(raters.c.status).where(raters.c.id == id).with_for_update())
+            if status is None:
                 raise UnknownRater.named(id)
+            if status not in tables.LEFT_OUT:
+                count_rater(connection, id, group_of, -1)
             theirs = select(judgments.c.id).where(judgments.c.rater == id)
             connection.execute(delete(undos).where(undos.c.judgment.in_(theirs)))
-            for table in (judgments, tasks, tables.profiles, tables.links, tables.consents, visits):
+            about_them = (tables.group_raters, tables.profiles, tables.links, tables.consents, visits)
+            for table in (judgments, tasks, *about_them):
                 connection.execute(delete(table).where(table.c.rater == id))
             connection.execute(delete(raters).where(raters.c.id == id))
             add_audit_line(connection, by, "rater erased", at)
@@ -132,6 +152,30 @@ class RaterMethods(DatabaseConnection):
         new = new.on_conflict_do_update(index_elements=["rater"], set_={"record": row["record"], "at": row["at"]})
         with self._of(id) as connection:
             connection.execute(new)
+
+    def change_profile(
+        self, id: str, change: Callable[[dict[str, Any]], dict[str, Any] | None], *, at: int | None = None
+    ) -> dict[str, Any]:
+        """Replace a rater's profile by what `change` makes of it, or leave it where that is None; what it is now.
+
+        No other worker changes it meanwhile.
+        """
+        dialect = sqlite if self.sqlite else postgresql
+        with self.writing() as connection:
+            held = select(raters.c.number).where(raters.c.id == id).with_for_update(key_share=True)
+            if connection.execute(held).scalar() is None:
+                raise UnknownRater.named(id)
+            text = connection.execute(select(tables.profiles.c.record).where(tables.profiles.c.rater == id)).scalar()
+            before = {} if text is None else json.loads(text)
+            after = change(before)
+            if after is None:
+                return before
+            record, at = as_json(after, where="profile"), now_ms() if at is None else at
+            row = {"record": record, "at": at}
+            new = dialect.insert(tables.profiles).values({"rater": id} | row)
+            connection.execute(new.on_conflict_do_update(index_elements=["rater"], set_=row))
+            kept: dict[str, Any] = json.loads(record)
+            return kept
 
     def profile(self, id: str) -> dict[str, Any] | None:
         """What the rater said, or None."""
@@ -213,7 +257,7 @@ class RaterMethods(DatabaseConnection):
             return {row[0]: row[1] for row in connection.execute(query)}
 
 
-_STATES = select(raters.c.number, raters.c.id, raters.c.kind, raters.c.cohort, raters.c.status, raters.c.created_at)
+_STATES = select(*(raters.c[name] for name in ("number", "id", "kind", "cohort", "status", "created_at", "turn")))
 
 
 def _state(row: Any) -> StoredRater:

@@ -9,11 +9,14 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from salon.errors import BadValue, UnknownReference, WrongPrompt
 from salon.store.database.connection import NotYours
 from salon.study import JUDGMENTS, KINDS, Checklist, Choice, Comparison, Criterion, Judgment, Ranking, Rating
+
+if TYPE_CHECKING:
+    from salon.store.database.tallies import Reservation
 
 KIND_OF = {KINDS[kind].noun: kind for kind in JUDGMENTS}
 MOST_CHARACTERS = 1_000_000
@@ -49,6 +52,8 @@ class NewTask:
     phase: str = "main"
     at: int = 0
     """When, in milliseconds since 1970."""
+    reservation: Reservation | None = None
+    """What must hold for its question; None where anybody may be asked."""
 
 
 @dataclass(frozen=True)
@@ -124,6 +129,8 @@ class StoredRater:
     cohort: str | None
     status: str
     created_at: int
+    turn: int = 0
+    """Grows with every change of the rater's tasks."""
 
 
 @dataclass(frozen=True)
@@ -156,17 +163,6 @@ class QuestionCount:
     about: str
     answered: int
     open: int
-
-
-@dataclass(frozen=True)
-class LikeAnswers:
-    """Answers of several raters to one question that say the same."""
-
-    about: str
-    kind: str
-    raters: tuple[str, ...]
-    record: dict[str, Any]
-    """One of them; the others differ in their raters, times and remarks."""
 
 
 @dataclass(frozen=True)

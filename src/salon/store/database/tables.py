@@ -3,6 +3,11 @@
 Times are milliseconds since 1970 (UTC). Records are JSON text, written by Salon and never searched. `revisions`,
 `judgments`, `undos`, `consents`, `settings` and `audit` only grow; triggers refuse to change a judgment or a line of
 the audit. Only the erasure of a rater deletes.
+
+Several workers may serve one study, and for a while workers of two versions of Salon. So a migration only adds: tables,
+and columns that are nullable or have a default; a new table about a rater refers to `raters` with ON DELETE CASCADE, so
+that older code still erases all of it. Code of migration S works with newer tables while `shared_state` names S or an
+older one as the "oldest code". A migration that older code cannot bear puts its own number there.
 """
 
 from __future__ import annotations
@@ -15,6 +20,7 @@ from sqlalchemy import (
     CheckConstraint,
     Column,
     Connection,
+    Float,
     ForeignKey,
     Index,
     Integer,
@@ -31,7 +37,7 @@ from salon.store.database.connection import DatabaseConnection, WrongSchema
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SCHEMA = "0002"
+SCHEMA = "0003"
 """The newest migration: what this Salon reads and writes."""
 VERSION_TABLE = "salon_version"
 
@@ -103,6 +109,7 @@ raters = _table(
     _text("cohort", nullable=True),
     _text("status"),
     _time("created_at"),
+    Column("turn", BigInteger, nullable=False, server_default="0"),  # grows with every change of the rater's tasks
     _one_of("status", STATUSES),
 )
 profiles = Table("profiles", metadata, _rater(primary_key=True), _text("record"), _time("at"))
@@ -161,6 +168,42 @@ undos = Table(
 )
 visits = _table("visits", _number(), _rater(), _time("started_at"), _time("last_seen_at"), Index(None, "rater"))
 settings = _table("settings", _number("version"), _text("text"), _time("at"))
+question_tallies = Table(
+    "question_tallies",
+    metadata,
+    Column("key", Text, primary_key=True),
+    _text("group_name", nullable=True),  # adaptive designs: the pairs that are chosen among
+    Column("answers", Integer, nullable=False),
+    Column("skipped", Integer, nullable=False),
+    _text("votes"),
+    _text("pending"),
+    Column("changed", BigInteger, nullable=False),  # PostgreSQL: the transaction; SQLite: a count
+    Index(None, "changed"),
+    Index(None, "group_name"),
+)
+group_raters = Table(
+    "group_raters",
+    metadata,
+    Column("group_name", Text, primary_key=True),
+    Column("rater", Text, ForeignKey("raters.id", ondelete="CASCADE"), primary_key=True),
+    Column("answers", Integer, nullable=False),
+)
+shared_state = Table(
+    "shared_state",
+    metadata,
+    Column("name", Text, primary_key=True),
+    _text("value"),
+    _time("at"),
+)
+rate_limits = Table(
+    "rate_limits",
+    metadata,
+    Column("name", Text, primary_key=True),
+    Column("tokens", Float, nullable=False),
+    Column("at", Float, nullable=False),
+)
+DERIVED = (question_tallies, group_raters, shared_state, rate_limits)
+"""Tables that can be made anew from the others: no backup holds them."""
 audit = _table("audit", _number(), _time("at"), _text("who"), _text("what"), _text("detail"))
 
 
@@ -186,7 +229,8 @@ def migrate(database: DatabaseConnection) -> None:
                     remedy="name another database; nothing was changed",
                 )
         elif version > SCHEMA:
-            raise _newer(version, database.name)
+            _check_newer(connection, version, database.name)
+            return
         if version != SCHEMA:
             from alembic import command
 
@@ -197,6 +241,8 @@ def check_schema(database: DatabaseConnection, *, older: bool = False) -> None:
     """WrongSchema unless the tables are those of this Salon, or of an `older` one where that will do."""
     with database.reading() as connection:
         version = _version(connection)
+        if version is not None and version > SCHEMA:
+            _check_newer(connection, version, database.name)
     if version is None:
         raise WrongSchema(
             "a database made by Salon is needed",
@@ -204,8 +250,6 @@ def check_schema(database: DatabaseConnection, *, older: bool = False) -> None:
             where=database.name,
             remedy="salon serve makes one; docs/database.md says how",
         )
-    if version > SCHEMA:
-        raise _newer(version, database.name)
     if version < SCHEMA and not older:
         raise WrongSchema(
             f"tables of version {SCHEMA} are needed",
@@ -231,10 +275,21 @@ def _version(connection: Connection) -> str | None:
     return connection.execute(text(f"SELECT version_num FROM {VERSION_TABLE}")).scalar()
 
 
-def _newer(version: str, where: str) -> WrongSchema:
-    return WrongSchema(
-        f"tables of version {SCHEMA} or older are needed",
-        found=f"version {version}",
-        where=where,
-        remedy="a newer Salon made it: update Salon",
-    )
+def is_newer(connection: Connection) -> bool:
+    """Were the tables made by a newer Salon?"""
+    version = _version(connection)
+    return version is not None and version > SCHEMA
+
+
+def _check_newer(connection: Connection, version: str, where: str) -> None:
+    """WrongSchema when tables of the newer `version` are no longer for this code."""
+    there = inspect(connection).has_table(shared_state.name)
+    oldest = text(f"SELECT value FROM {shared_state.name} WHERE name = 'oldest code'")
+    floor = connection.execute(oldest).scalar() if there else None
+    if floor is None or floor > SCHEMA:
+        raise WrongSchema(
+            f"tables that code of version {SCHEMA} may use are needed",
+            found=f"version {version}, for code from version {floor or version} on",
+            where=where,
+            remedy="a newer Salon made it: update Salon",
+        )

@@ -40,9 +40,9 @@ from salon.render import (
     Box,
     Brief,
     DefectKind,
+    DrawingHabits,
     Element,
     Group,
-    Hand,
     Layer,
     Poster,
     Style,
@@ -60,7 +60,7 @@ COUNTS = (2, 3, 4, 5, 6, 7)
 FEW = (1, 2, 3, 4)
 ABSTRACT: Style = "Typographic Minimalism"
 """The style that draws a character of type instead of the subject."""
-_HAND = Hand("made")
+_HAND = DrawingHabits("made")
 _LONGEST_TRY = 20
 
 
