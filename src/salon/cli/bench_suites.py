@@ -51,7 +51,20 @@ def list_(place: str | None, as_json: bool) -> None:
         title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
         private = f", {len(suite.private):,} of them private" if suite.private else ""
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
-        tag_rows = _tag_rows(suite)
+        prompts = Counter(row.tag for row in suite.prompts)
+        tags = {row.prompt.id: row.tag for row in suite.prompts}
+        points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
+        tag_rows = [
+            {
+                "tag": row.id,
+                "prompts": prompts[row.id],
+                "points": points[row.id],
+                "eps": row.eps,
+                "group": row.group,
+                "name": row.name,
+            }
+            for row in suite.tags
+        ]
         _show("tags", tag_rows, as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
             for name, points in roles.items():
@@ -96,17 +109,6 @@ def _suite_row(suite: Suite) -> dict[str, Any]:
         "hash": suite.hash[:16],
         "about": suite.card.title,
     }
-
-
-def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
-    prompts = Counter(row.tag for row in suite.prompts)
-    tags = {row.prompt.id: row.tag for row in suite.prompts}
-    points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
-    return [
-        {"tag": row.id, "prompts": prompts[row.id], "points": points[row.id], "eps": row.eps, "group": row.group,
-         "name": row.name}
-        for row in suite.tags
-    ]  # fmt: skip
 
 
 def _entry_rows(board: Board) -> list[dict[str, Any]]:

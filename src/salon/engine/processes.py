@@ -112,7 +112,16 @@ def _run_parallel(
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
         for index, task in tasks:
-            worker = idle.pop() if idle else _start(function)
+            if idle:
+                worker = idle.pop()
+            else:
+                context = get_context("spawn")
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_work, args=(function, theirs), daemon=True)
+                with hide_main():
+                    process.start()
+                theirs.close()
+                worker = _Worker(process, ours)
             try:
                 _send(worker, (True, task))
             except Exception as error:
@@ -130,16 +139,6 @@ def _run_parallel(
         _end([*idle, *(worker for worker, _ in busy.values())])
         raise
     _idle_workers.add(function, idle)
-
-
-def _start(function: Callable[..., Any]) -> _Worker:
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(function, theirs), daemon=True)
-    with hide_main():
-        process.start()
-    theirs.close()
-    return _Worker(process, ours)
 
 
 @contextmanager

@@ -112,7 +112,17 @@ def pick(
     if table.size == 0:
         raise TooFew("at least one item is needed to choose from", found="none")
     table = blend.checked(table[:, None] if table.ndim == 1 and len(blend.terms) == 1 else table)
-    given_errors = None if sds is None else _given_errors(sds, table)
+    if sds is None:
+        given_errors: Floats | None = None
+    else:
+        # (n, D) standard deviations as they were given, NaN where there is none
+        errors = _numbers(sds)
+        errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
+        if errors.shape != table.shape:
+            raise BadValue("a standard deviation for each score is needed", found=f"{errors.shape} for {table.shape}")
+        if (errors < 0).any():
+            raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
+        given_errors = errors
     far = ~(np.abs(table) <= FARTHEST)
     if given_errors is not None:  # an sd that is left out instead would only make a bound rise
         far |= given_errors > FARTHEST
@@ -150,17 +160,6 @@ def _numbers(values: ArrayLike) -> Floats:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadValue("a table of numbers, items by criteria, is needed", found=type(values).__name__) from None
-
-
-def _given_errors(sds: ArrayLike, table: Floats) -> Floats:
-    """(n, D) standard deviations as they were given, NaN where there is none."""
-    errors = _numbers(sds)
-    errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
-    if errors.shape != table.shape:
-        raise BadValue("a standard deviation for each score is needed", found=f"{errors.shape} for {table.shape}")
-    if (errors < 0).any():
-        raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
-    return errors
 
 
 def _stated_errors(errors: Floats, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:

@@ -476,7 +476,15 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
             freedom.append(d)
     parts: list[Part] = [*laws.values()]
     if len(parts) > _MOST_LAWS:
-        parts = [(_combine_laws(parts), 1)]
+        # all parts as one law with their summed cumulants
+        second = third = 0.0
+        for law, n in parts:
+            assert isinstance(law, ExactLaw)
+            p = np.exp(law.log_p)
+            second += n * float(p @ law.values.astype(float) ** 2)
+            third += n * float(p @ law.values.astype(float) ** 3)
+        w, d = match_cumulants(second, third)
+        parts = [(ChiLaw(np.array([w]), np.array([d]), 1), 1)]
     if weights:
         parts.append((ChiLaw(np.array(weights), np.array(freedom), 1), 1))
     return parts
@@ -525,18 +533,6 @@ def _count_law(laws: dict[bytes, tuple[ExactLaw, int]], law: ExactLaw) -> None:
     key = law.values.tobytes() + np.round(law.log_p, 12).tobytes()
     first, count = laws.get(key, (law, 0))
     laws[key] = (first, count + 1)
-
-
-def _combine_laws(parts: list[Part]) -> ChiLaw:
-    """All parts as one law with their summed cumulants."""
-    second = third = 0.0
-    for law, n in parts:
-        assert isinstance(law, ExactLaw)
-        p = np.exp(law.log_p)
-        second += n * float(p @ law.values.astype(float) ** 2)
-        third += n * float(p @ law.values.astype(float) ** 3)
-    w, d = match_cumulants(second, third)
-    return ChiLaw(np.array([w]), np.array([d]), 1)
 
 
 def _tails(parts: list[Part], total: int) -> tuple[float, float, str]:

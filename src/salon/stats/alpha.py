@@ -126,7 +126,11 @@ def alpha_totals(
         return _interval_table(x - np.nanmean(x), group, size), _interval_alpha
     codes, categories = _codes(x)
     if level == "nominal":
-        return _nominal_table(codes, categories, group, size), _nominal_alpha
+        out = np.zeros((size, categories + 1))
+        coincidences = _coincidence_table(codes, categories, group, size).reshape(size, categories, categories)
+        out[:, :-1] = coincidences.sum(axis=2)
+        out[:, -1] = out[:, :-1].sum(axis=1) - np.trace(coincidences, axis1=1, axis2=2)
+        return out, _nominal_alpha
     if categories > _MAX_ORDINAL:
         raise BadValue(
             f"an ordinal bootstrap carries at most {_MAX_ORDINAL} categories",
@@ -187,14 +191,6 @@ def _interval_table(x: FloatArray, group: IntArray, size: int) -> FloatArray:
     squares = np.nansum((x - np.nanmean(x, axis=1, keepdims=True)) ** 2, axis=1)
     columns = (m, np.nansum(x, axis=1), np.nansum(x**2, axis=1), m / (m - 1) * squares)
     return np.stack([np.bincount(group, c, minlength=size) for c in columns], axis=1)
-
-
-def _nominal_table(codes: CodeArray, categories: int, group: IntArray, size: int) -> FloatArray:
-    out = np.zeros((size, categories + 1))
-    coincidences = _coincidence_table(codes, categories, group, size).reshape(size, categories, categories)
-    out[:, :-1] = coincidences.sum(axis=2)
-    out[:, -1] = out[:, :-1].sum(axis=1) - np.trace(coincidences, axis1=1, axis2=2)
-    return out
 
 
 def _coincidence_table(codes: CodeArray, categories: int, group: IntArray, size: int) -> FloatArray:

@@ -120,11 +120,17 @@ def rank_intervals(
     else:
         critical, method = _simulated(C, se, df, level, rng, draws)
     better = q[:, None] - q[None, :] > critical * se
+    tier = np.zeros(len(q), np.int64)
+    number = 0
+    while (left := tier == 0).any():
+        number += 1
+        best = left & (q == q[left].max())
+        tier[left & ~better[best].any(axis=0)] = number
     return RankIntervals(
         rank=1 + (q[:, None] < q[None, :]).sum(axis=1),
         low=1 + better.sum(axis=0),
         high=n - better.sum(axis=1),
-        tier=_tiers(q, better),
+        tier=tier,
         groups=_runs(q, better),
         better=better,
         critical=float(np.max(critical)),
@@ -194,16 +200,6 @@ def _factor(C: Floats, rng: np.random.Generator) -> Floats:
 
 
 # -- tiers and groups ------------------------------------------------------------------------------------------------
-
-
-def _tiers(q: Floats, better: Bools) -> Ints:
-    tier = np.zeros(len(q), np.int64)
-    number = 0
-    while (left := tier == 0).any():
-        number += 1
-        best = left & (q == q[left].max())
-        tier[left & ~better[best].any(axis=0)] = number
-    return tier
 
 
 def _runs(q: Floats, better: Bools) -> tuple[Ints, ...]:

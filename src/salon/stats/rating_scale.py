@@ -75,7 +75,15 @@ def choose_rating_anchors(
     center: Center = "mean",
 ) -> RatingAnchors:
     """Up to `each` items for every level, from ratings on the scale low to high (items without ratings may exist)."""
-    anchor_levels = _levels(low, high, levels)
+    _check_scale(low, high)
+    if levels is None:
+        anchor_levels = np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
+    else:
+        values = np.asarray(levels, dtype=np.float64)
+        marks = np.concatenate([[low], values, [high]])
+        if values.ndim != 1 or not len(values) or not (np.diff(marks) > 0).all():
+            raise BadValue(f"levels rise, strictly between {low:g} and {high:g}", found=list(levels))
+        anchor_levels = values
     if each < 1:
         raise BadValue("at least one rating anchor for each level is needed", found=each)
     data = RatingData.of(item, rater, value, items, int(np.max(rater, initial=0)) + 1)
@@ -110,17 +118,6 @@ def nearest_mark(x: ArrayLike, marks: ArrayLike) -> Ints:
     halfway = np.round((m[:-1] + m[1:]) / 2, _DECIMALS)
     index = np.searchsorted(halfway, np.round(np.asarray(x, dtype=np.float64), _DECIMALS), side="right")
     return np.asarray(index, dtype=np.int64)
-
-
-def _levels(low: float, high: float, levels: Sequence[float] | None) -> Floats:
-    _check_scale(low, high)
-    if levels is None:
-        return np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
-    values = np.asarray(levels, dtype=np.float64)
-    marks = np.concatenate([[low], values, [high]])
-    if values.ndim != 1 or not len(values) or not (np.diff(marks) > 0).all():
-        raise BadValue(f"levels rise, strictly between {low:g} and {high:g}", found=list(levels))
-    return values
 
 
 # -- the curve to the rating scale -------------------------------------------------------------------------------------

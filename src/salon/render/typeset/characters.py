@@ -74,7 +74,14 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
     if all(_has(own, character) for character in text):
         return ((0, len(text), own),) if text else ()
     chain = [own.face, *_chain(own, text)]
-    fonts_by_place = _fonts_by_place(text, chain)
+    # for every character the font that sets it, None where nothing has it; spaces wait for their neighbours
+    fonts_by_place: list[LoadedFont | None] = [None] * len(text)
+    for word in re.finditer(r"\S+", text):
+        same_script = _same_script(text, word.start(), word.end())
+        for start, end in same_script:
+            whole = _first_with(text[start:end], chain)
+            for place in range(start, end):
+                fonts_by_place[place] = whole or _first_with(text[place], chain)
     fonts = list(fonts_by_place)
     missing = [c for c, font in zip(text, fonts) if font is None and not c.isspace()]
     if missing:
@@ -138,18 +145,6 @@ def _encodes(text: str, charset: str) -> bool:
     except UnicodeEncodeError:
         return False
     return True
-
-
-def _fonts_by_place(text: str, chain: list[Face]) -> list[LoadedFont | None]:
-    """For every character the font that sets it, None where nothing has it; spaces wait for their neighbours."""
-    fonts: list[LoadedFont | None] = [None] * len(text)
-    for word in re.finditer(r"\S+", text):
-        same_script = _same_script(text, word.start(), word.end())
-        for start, end in same_script:
-            whole = _first_with(text[start:end], chain)
-            for place in range(start, end):
-                fonts[place] = whole or _first_with(text[place], chain)
-    return fonts
 
 
 def _first_with(text: str, chain: list[Face]) -> LoadedFont | None:
