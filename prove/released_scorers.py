@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -43,8 +44,9 @@ FILES = {
     "imagereward": "`ImageReward.pt`, `med_config.json`, the tokenizer of bert-base-uncased",
     "mps": "`MPS_overall.safetensors`; config, tokenizer and processor of CLIP ViT-H/14; `condition.txt`",
     "hpsv3": "`HPSv3.safetensors`; config, tokenizer and processor of Qwen2-VL-7B-Instruct; its instruction",
+    "hpsv3++": "`hpsv3++.pth`; config, tokenizer and processor of Qwen3-VL-8B-Instruct; its instruction",
 }
-LOGITS = ("pickscore", "hpsv2", "hpsv2-published", "imagereward", "mps", "hpsv3")
+LOGITS = ("pickscore", "hpsv2", "hpsv2-published", "imagereward", "mps", "hpsv3", "hpsv3++")
 RESIZED = {"bytes": "in 8 bits by Pillow", "floats": "as floats in 0..1, not clipped"}
 
 
@@ -56,7 +58,10 @@ def main() -> int:
         return 2
     rows = []
     for name, peer in PEERS.items():
-        told = _compared(folder, name) if name != "clip" else ("none: no peer", "")
+        if name == "hpsv3++":
+            told = _compared_plus()
+        else:
+            told = _compared(folder, name) if name != "clip" else ("none: no peer", "")
         print(name, *told, flush=True)
         number = f"{peer.output}; a logit" if name in LOGITS else peer.output
         rows.append([f"`{name}:`", FILES[name], number, _prepared(peer), _read(peer), *told])
@@ -100,6 +105,29 @@ def _compared(folder: Path, name: str) -> tuple[str, str]:
     return words, f"{_tensors_apart(scorer, folder, asked, texts, values) / sd:.0e} sd"
 
 
+def _compared_plus() -> tuple[str, str]:
+    """The same for HPSv3++, whose reference is beside the tests."""
+    tests = ROOT / "tests"
+    sys.path[:0] = [str(tests), str(tests / "models")]
+    from peer_reference import GOLDEN, TEXTS
+    from tiny_rewards import save_hpsv3_plus
+
+    rows = [row for row in json.loads((GOLDEN / "hpsv3++.json").read_text())["rows"] if not row["step"]]
+    asked = [(row["image"], row["prompt"]) for row in rows]
+    with tempfile.TemporaryDirectory() as folder:
+        scorer: Any = make_scorer(f"hpsv3++:{save_hpsv3_plus(Path(folder))}", ScoreSettings(device="cpu"))
+    results = scorer.results(
+        [Item(id=image, image=str(GOLDEN / "images" / image)) for image, _ in asked],
+        [Prompt(id=prompt, text=TEXTS[prompt]) for _, prompt in asked],
+    )
+    values = [one.value for one in results]
+    mu, second = (np.array([row[key] for row in rows]) for key in ("mu", "second"))
+    apart = np.abs(np.array(values) - mu).max() / mu.std()
+    spread = np.abs(np.log([one.sigma for one in results]) - second).max() / second.std()
+    words = f"mu {apart:.0e}, log sigma {spread:.0e} sd ({len(rows)} pairs)"
+    return words, f"{_tensors_apart(scorer, GOLDEN, asked, TEXTS, values) / mu.std():.0e} sd"
+
+
 def _tensors_apart(
     scorer: Any, folder: Path, asked: Sequence[tuple[str, str | None]], texts: dict[str, str], values: Sequence[float]
 ) -> float:
@@ -121,7 +149,10 @@ def _prepared(peer: Peer) -> str:
         "crop": "shorter side to the network's, longer side cut to a whole number, middle square from "
         + ("int(round(margin / 2))" if rule.margin == "half to even" else "margin // 2"),
         "pad": "longer side to the network's, other side rounded, zeros around",
-        "patches": f"both sides to multiples of a merged patch, near {rule.budget} of them",
+        "patches": f"both sides to multiples of a merged patch, near {rule.budget} of them"
+        if rule.first_unit is None
+        else f"both sides to multiples of {rule.first_unit}, near {rule.budget} squares of it, then to the nearest "
+        "multiples of a merged patch",
         "stretch": "both sides to the network's",
     }[rule.fit]
     smooth = "" if rule.resize_on == "bytes" else ", antialias" if rule.antialias else ", no antialias"

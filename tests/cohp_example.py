@@ -20,7 +20,7 @@ from PIL import Image
 from refine_example import dying_at, forked
 
 from salon.select import CohpReport, CohpSettings, chain_study
-from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Scorer, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Item, Prompt, Scorer, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(3)]
 
@@ -41,16 +41,16 @@ class Shader:
         self.signature = Signature(method=f"shader {name}", version="test")
         self.asked: list[tuple[str, int, float | None]] = []
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index, ask in enumerate(asks):
             self.asked.append((ask.prompt.id, ask.seed, ask.strength))
             self.note(f"{self.name} {ask.prompt.id} {ask.seed}")
             if self.fails(ask):
-                yield index, Failed(reason="out of paint", kind="empty")
+                yield index, FailedPicture(reason="out of paint", kind="empty")
                 continue
             target = io.BytesIO()
             Image.new("RGB", (24, 32), (self._gray(ask),) * 3).save(target, "PNG")
-            yield index, Made(image=target.getvalue())
+            yield index, GeneratedPicture(image=target.getvalue())
 
     def _gray(self, ask: Ask) -> int:
         own = self.light + crc32(f"{self.name} {ask.prompt.id} {ask.seed}".encode()) % 100

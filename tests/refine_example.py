@@ -25,7 +25,7 @@ from salon.judge.diagnosis import prompts_in_question
 from salon.judge.simulation import ScriptAnswer
 from salon.select import RefineSettings, refine_study
 from salon.select.refine_scores import RefineReport
-from salon.study import Abilities, Ask, Failed, Item, Made, Prompt, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Item, Prompt, Signature
 
 PROMPTS = [Prompt(id=f"p{number}", text=f"poster {number}") for number in range(4)]
 
@@ -47,16 +47,16 @@ class Painter:
         self.fails, self.note = fails, note
         self.asked: list[tuple[str, int, str]] = []
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index, ask in enumerate(asks):
             self.asked.append((ask.prompt.id, ask.seed, ask.prompt.view()))
             self.note(f"paint {ask.prompt.id} {ask.seed} {ask.prompt.view()}")
             if self.fails(ask):
-                yield index, Failed(reason="out of paint", kind="error")
+                yield index, FailedPicture(reason="out of paint", kind="error")
                 continue
             target = io.BytesIO()
             Image.new("RGB", (24, 32), (gray(ask.prompt, ask.seed),) * 3).save(target, "PNG")
-            yield index, Made(image=target.getvalue())
+            yield index, GeneratedPicture(image=target.getvalue())
 
 
 class Lightness:

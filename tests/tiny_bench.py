@@ -16,7 +16,7 @@ from salon.bench.judging import SuiteJudge, open_for_any_study
 from salon.bench.suite import PreferenceRule, SuiteCard, SuitePrompt, Tag
 from salon.judge import Conversation, PictureScore, PictureScorer, ScorerInput, ScriptedVlm
 from salon.judge.simulation import ScriptAnswer
-from salon.study import Abilities, Ask, Failed, Made, Point, Prompt, Route, ScorerCard, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Point, Prompt, Route, ScorerCard, Signature
 
 SIZE = (32, 24)
 
@@ -52,17 +52,19 @@ def tiny_suite(prompts: int = 4, **card: object) -> Suite:
 class Colors:
     """A generator whose pictures are one color each; `fate` may put a failure in the place of a picture."""
 
-    def __init__(self, name: str, *, version: int = 1, fate: Callable[[Ask], Failed | None] = lambda ask: None) -> None:
+    def __init__(
+        self, name: str, *, version: int = 1, fate: Callable[[Ask], FailedPicture | None] = lambda ask: None
+    ) -> None:
         self.name = name
         self.abilities = Abilities(seeded=True, offline=True)
         self.signature = Signature(method=name, settings={"version": version}, version="test")
         self.asked: list[str] = []
         self._fate = fate
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index, ask in enumerate(asks):
             self.asked.append(ask.prompt.id)
-            yield index, self._fate(ask) or Made(image=self._drawn(ask))
+            yield index, self._fate(ask) or GeneratedPicture(image=self._drawn(ask))
 
     def _drawn(self, ask: Ask) -> bytes:
         red, green, blue = hashlib.sha256(f"{self.signature}{ask.prompt.id}{ask.seed}".encode()).digest()[:3]

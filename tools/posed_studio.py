@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 import uvicorn
 
-from salon.collect import Given, RaterQuestion, ShownTask, Studio
+from salon.collect import RaterQuestion, RawAnswer, ShownTask, Studio
 from salon.collect.questions import RaterScreen
 from salon.generate import GenerateSettings, generate_items, house_generator
 from salon.store import open_study, save_study
@@ -87,9 +87,9 @@ class MadeUpRater:
             key = f"{self.rater}-{task.id}-made-up"
             self.studio.submit(self.rater, task.id, self.answer(task.shown), key=key, now=self.now)
 
-    def answer(self, shown: RaterScreen) -> Given:
+    def answer(self, shown: RaterScreen) -> RawAnswer:
         """What this rater says to a screen."""
-        return Given.parse({"answers": {criterion: self._says(shown) for criterion in shown.question.criteria}})
+        return RawAnswer.parse({"answers": {criterion: self._says(shown) for criterion in shown.question.criteria}})
 
     def _says(self, shown: RaterScreen) -> Any:
         question = shown.question

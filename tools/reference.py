@@ -307,6 +307,9 @@ def fields(model: type) -> dict[str, tuple[Any, str]]:
     """Type and description of each field of a result; a kernel's dataclass describes them in texts below them."""
     if issubclass(model, BaseModel):
         return {name: (field.annotation, field.description or "") for name, field in model.model_fields.items()}
+    about = {field.name: field.metadata.get("description", "") for field in dataclasses.fields(model)}
+    if any(about.values()):
+        return {name: (kind, about[name]) for name, kind in get_type_hints(model).items() if name in about}
     body = ast.parse(textwrap.dedent(inspect.getsource(model))).body[0].body  # type: ignore[attr-defined]  # a class
     texts = {
         field.target.id: " ".join(below.value.value.split())

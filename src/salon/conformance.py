@@ -28,9 +28,9 @@ from salon.study import (
     GROUPS,
     Abilities,
     Ask,
-    Failed,
+    FailedPicture,
+    GeneratedPicture,
     Item,
-    Made,
     Noun,
     Prompt,
     ScorerCard,
@@ -170,13 +170,16 @@ def check_generator(generator: Any) -> list[ConformanceCheck]:
     except Exception as error:
         return [*checks, _check("answers without an exception", False, _error_words(error))]
     answers = dict(pairs)
-    pictures = {index: answer for index, answer in answers.items() if isinstance(answer, Made)}
-    reasons = "; ".join(answer.reason for answer in answers.values() if isinstance(answer, Failed))
+    pictures = {index: answer for index, answer in answers.items() if isinstance(answer, GeneratedPicture)}
+    reasons = "; ".join(answer.reason for answer in answers.values() if isinstance(answer, FailedPicture))
     once = sorted(index for index, _ in pairs) == list(range(len(asks)))
     sizes = [_size(answer.image) for answer in pictures.values()]
     checks += [
         _check("every ask is answered once", once, repr([index for index, _ in pairs])),
-        _check("answers are Made or Failed", all(isinstance(answer, Made | Failed) for answer in answers.values())),
+        _check(
+            "answers are GeneratedPicture or FailedPicture",
+            all(isinstance(answer, GeneratedPicture | FailedPicture) for answer in answers.values()),
+        ),
         _check("at least one picture is made", bool(pictures), reasons),
         _check("pictures open, in the size asked for", all(answer == size for answer in sizes), repr(sizes)),
     ]

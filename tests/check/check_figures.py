@@ -9,7 +9,7 @@ from functools import cache
 
 import numpy as np
 
-from salon.check import CeilingFigures, CheckReport, CriterionFigures, Interval, RaterSummary
+from salon.check import CheckReport, CriterionFigures, Interval, PanelCeilings, RaterSummary
 from salon.check.results import (
     FactionFigures,
     FlagFigures,
@@ -147,9 +147,9 @@ def estimate(middle: float, half: float, n: int = 80, unit: str = "prompts") -> 
     )
 
 
-def ceilings(buckets: dict[str, float], rng: np.random.Generator) -> CeilingFigures:
+def ceilings(buckets: dict[str, float], rng: np.random.Generator) -> PanelCeilings:
     nudge = float(rng.normal(0, 0.008))
-    return CeilingFigures(
+    return PanelCeilings(
         next_rater=estimate(0.615 + nudge, 0.013),
         oracle=estimate(0.757 + nudge, 0.024),
         next_rater_range=(0.598 + nudge, 0.634 + nudge),

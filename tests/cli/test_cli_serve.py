@@ -24,7 +24,7 @@ from PIL import Image
 from salon.cli.check import check
 from salon.cli.studio import backup, invite, restore, serve, status
 from salon.cli.study import export
-from salon.collect import Given, open_studio
+from salon.collect import RawAnswer, open_studio
 from salon.collect.settings import read_settings
 from salon.collect.studio.setup import default_settings
 from salon.errors import BadFile, BadValue, DesignError, SalonError
@@ -153,7 +153,7 @@ def test_what_was_asked_stays_though_the_file_is_changed_while_the_studio_is_clo
     with open_studio(folder) as studio:
         rater = link["rater"]
         step = studio.next(rater)
-        studio.submit(rater, step.id, Given(answers={"overall": "left"}), key="k" * 16)
+        studio.submit(rater, step.id, RawAnswer(answers={"overall": "left"}), key="k" * 16)
     kept = (folder / "studio.toml").read_text()
     (folder / "studio.toml").write_text(kept.replace('id = "main"', 'id = "other"'))
     assert "has been asked already" in str(refused(serve, folder, "--port", 0))

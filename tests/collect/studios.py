@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import Any
 
-from salon.collect import Given, NoMoreQuestions, RaterQuestion, Rest, StudioSettings
+from salon.collect import NoMoreQuestions, RaterQuestion, RawAnswer, Rest, StudioSettings
 from salon.collect.agreement import PairAnswerRow, ValueRow, answer_rows
 from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
@@ -85,7 +85,7 @@ class Walker:
             shown = make_screen(self.plan, found, rater=self.rater, number=self.number, position=len(self.asked))
             self.tallies.ask(found, self.rater, self.now)
             self.now += SCREEN_MS
-            given = Given.model_validate(answer(shown))
+            given = RawAnswer.model_validate(answer(shown))
             moments = ScreenTimes(self.now - SCREEN_MS, self.now)
             made = to_judgments(shown, given, rater=self.rater, moments=moments, criteria=KNOWN)
             self.tallies.answer(found, self.rater, made)

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings, strategies as st
 from studios import CRITERIA, KNOWN, study
 
-from salon.collect import Given, RaterQuestion
+from salon.collect import RaterQuestion, RawAnswer
 from salon.collect.questions import RaterScreen, ScreenTimes, code_names, is_right, to_judgments
 from salon.collect.settings import Phase
 from salon.errors import BadValue
@@ -29,7 +29,7 @@ def shown(kind: str, **more: Any) -> RaterScreen:
 
 def judged(screen: RaterScreen, answer: Any = None, *, phase: dict | None = None, **given: Any) -> Any:
     allowed = Phase(id="p", protocol=screen.question.kind, criteria=("overall",), points=("x",), **(phase or {}))
-    raw = Given(answers={} if answer is None else {"overall": answer}, **given)
+    raw = RawAnswer(answers={} if answer is None else {"overall": answer}, **given)
     return to_judgments(screen, raw, rater="r", moments=AT, criteria=KNOWN, phase=allowed)[0]
 
 
@@ -118,7 +118,7 @@ JSON = st.recursive(
 @settings(max_examples=200)
 def test_whatever_is_sent_is_a_judgment_or_a_named_error(kind: str, answer: Any) -> None:
     with suppress(BadValue):
-        raw = Given.parse({"answers": {"overall": answer}})
+        raw = RawAnswer.parse({"answers": {"overall": answer}})
         to_judgments(shown(kind, points=("x",)), raw, rater="r", moments=AT, criteria=KNOWN)
 
 
@@ -126,7 +126,7 @@ def test_every_criterion_of_the_screen_is_answered() -> None:
     screen = shown("rate", criteria=("overall", "type"))
     with pytest.raises(BadValue, match="overall, type"):
         judged(screen, 3)
-    raw = Given(answers={"overall": 3, "type": 4})
+    raw = RawAnswer(answers={"overall": 3, "type": 4})
     made = to_judgments(screen, raw, rater="r", moments=AT, criteria=KNOWN)
     assert [(one.criterion, one.value) for one in made if isinstance(one, Rating)] == [("overall", 3), ("type", 4)]
 
@@ -141,12 +141,12 @@ def test_a_rationale_is_asked_for_where_the_phase_says_so() -> None:
 
 def test_known_answers() -> None:
     gold = shown("compare", why="gold", expected_item="p0-1")
-    assert is_right(gold, Given(answers={"overall": "left"})) is True
-    assert is_right(gold, Given(answers={"overall": "right"})) is False
-    assert is_right(gold, Given(skipped="cannot judge")) is False
-    assert is_right(shown("compare"), Given(answers={"overall": "left"})) is None
+    assert is_right(gold, RawAnswer(answers={"overall": "left"})) is True
+    assert is_right(gold, RawAnswer(answers={"overall": "right"})) is False
+    assert is_right(gold, RawAnswer(skipped="cannot judge")) is False
+    assert is_right(shown("compare"), RawAnswer(answers={"overall": "left"})) is None
     near = shown("rate", why="gold", expected_value=4, expected_within=1)
-    assert [is_right(near, Given(answers={"overall": v})) for v in (2, 3, 5)] == [False, True, True]
+    assert [is_right(near, RawAnswer(answers={"overall": v})) for v in (2, 3, 5)] == [False, True, True]
 
 
 def test_the_judgments_make_a_study() -> None:

@@ -9,7 +9,7 @@ import pytest
 from scipy.stats import binom, binomtest, norm, pearsonr
 from studios import SCREEN_MS, Walker, studio, study
 
-from salon.collect import Given
+from salon.collect import RawAnswer
 from salon.collect.agreement import (
     AnswerRecords,
     PairAnswerRow,
@@ -237,7 +237,7 @@ def test_rankings_and_choices_become_pairs() -> None:
         shown = make_screen(plan, q, rater="r", number=0, position=0)
         answer = [[0], [1], [2], [3]] if protocol == "rank" else 0
         made = to_judgments(
-            shown, Given(answers={"overall": answer}), rater="r", moments=ScreenTimes(0, 1), criteria={}
+            shown, RawAnswer(answers={"overall": answer}), rater="r", moments=ScreenTimes(0, 1), criteria={}
         )
         rows = list(answer_rows(shown, made, 0))
         assert len(rows) == pairs

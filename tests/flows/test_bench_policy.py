@@ -21,7 +21,7 @@ from salon.bench import (
 )
 from salon.errors import BadFile
 from salon.judge import NoReply
-from salon.study import Ask, Failed, Made
+from salon.study import Ask, FailedPicture, GeneratedPicture
 
 
 class Sized(Colors):
@@ -31,12 +31,12 @@ class Sized(Colors):
         super().__init__(name)
         self._wrong = wrong
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index, made in super().make(asks):
             if asks[index].prompt.id in self._wrong:
                 target = io.BytesIO()
                 Image.new("RGB", (64, 64), "red").save(target, "PNG")
-                made = Made(image=target.getvalue())
+                made = GeneratedPicture(image=target.getvalue())
             yield index, made
 
 
@@ -58,7 +58,7 @@ def test_wrong_sizes_are_counted_and_fail(tmp_path: Path) -> None:
 
 
 def test_a_generator_that_makes_nothing_is_published_as_nothing(tmp_path: Path) -> None:
-    nothing = Colors("none", fate=lambda ask: Failed(reason="no", kind="refused"))
+    nothing = Colors("none", fate=lambda ask: FailedPicture(reason="no", kind="refused"))
     done = run_suite(tiny_suite(), tmp_path / "board", [nothing], everything_passes(), {"eps": green()})
     assert (done.is_complete, done.entries[0].missing) == (True, {"refused": 4})
     [result] = published_results(open_board(tmp_path / "board"))

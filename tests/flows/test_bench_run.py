@@ -15,7 +15,7 @@ from salon.bench.run import SuiteRun
 from salon.errors import BadFile, BadValue, DesignError
 from salon.judge import Conversation, NoReply, ScriptedVlm, UnreadLimits
 from salon.store import held
-from salon.study import Ask, Failed
+from salon.study import Ask, FailedPicture
 
 
 def run(board: Path, *names: str, suite: Suite | None = None, **more: object) -> SuiteRun:
@@ -71,7 +71,9 @@ def test_the_order_of_generators_changes_nothing(tmp_path: Path) -> None:
 
 
 def test_a_missing_picture_fails_and_is_published_with_its_reason(tmp_path: Path) -> None:
-    generator = Colors("one", fate=lambda ask: Failed(reason="no", kind="refused") if ask.prompt.id == "p1" else None)
+    generator = Colors(
+        "one", fate=lambda ask: FailedPicture(reason="no", kind="refused") if ask.prompt.id == "p1" else None
+    )
     done = run_suite(tiny_suite(), tmp_path / "board", [generator], eyes(), {"eps": green()})
     assert done.entries[0].missing == {"refused": 1}
     assert done.is_complete
@@ -83,8 +85,8 @@ def test_a_missing_picture_fails_and_is_published_with_its_reason(tmp_path: Path
 def test_an_outage_of_the_generator_waits_for_the_next_run(tmp_path: Path) -> None:
     down = [True]
 
-    def fate(ask: object) -> Failed | None:
-        return Failed(reason="504", kind="timeout") if down[0] and ask.prompt.id == "p2" else None
+    def fate(ask: object) -> FailedPicture | None:
+        return FailedPicture(reason="504", kind="timeout") if down[0] and ask.prompt.id == "p2" else None
 
     generator, told = Colors("one", fate=fate), {"judges": eyes(), "scorers": {"eps": green()}}
     first = run_suite(tiny_suite(), tmp_path / "board", [generator], **told)
@@ -210,9 +212,9 @@ def test_a_retracted_entry_is_left_alone(tmp_path: Path) -> None:
 def test_an_entry_that_is_retracted_while_a_run_works_on_it_stays_retracted(tmp_path: Path) -> None:
     board, down = tmp_path / "board", [True]
 
-    def fate(ask: Ask) -> Failed | None:
+    def fate(ask: Ask) -> FailedPicture | None:
         if down[0]:
-            return Failed(reason="504", kind="timeout") if ask.prompt.id == "p2" else None
+            return FailedPicture(reason="504", kind="timeout") if ask.prompt.id == "p2" else None
         retract(open_board(board), "one", "pictures were chosen by hand")
         return None
 

@@ -20,7 +20,7 @@ from salon.cli.plugins import builtin_words, list_plugins
 from salon.errors import BadValue
 from salon.judge import NoReply, PictureScore, Reply, ScorerInput, make_scorer, scorer_lines
 from salon.store import recognize
-from salon.study import GROUPS, Abilities, Item, Made, ScorerCard, Signature, load_plugin
+from salon.study import GROUPS, Abilities, GeneratedPicture, Item, ScorerCard, Signature, load_plugin
 
 EXAMPLE = Path(__file__).parents[2] / "examples" / "plugin"
 ORIGIN = "salon-example 0.1.0"
@@ -295,7 +295,7 @@ def test_generators_that_forget_an_ask_or_a_size() -> None:
             for index in range(len(asks) - 1):
                 file = io.BytesIO()
                 Image.effect_noise((16, 16), 50).save(file, "PNG")
-                yield index, Made(image=file.getvalue())
+                yield index, GeneratedPicture(image=file.getvalue())
 
     assert failed(conformance.check_generator(Small())) == [
         "every ask is answered once",

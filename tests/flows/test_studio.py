@@ -7,7 +7,7 @@ from itertools import count
 
 import pytest
 
-from salon.collect import EntryStep, Given, NoMoreQuestions, Rest, ShownTask, Studio, StudioSettings, TooEarly
+from salon.collect import EntryStep, NoMoreQuestions, RawAnswer, Rest, ShownTask, Studio, StudioSettings, TooEarly
 from salon.collect.studio.figures import compute_figures
 from salon.collect.studio.figures_worker import FiguresWorker
 from salon.errors import BadValue, DesignError
@@ -72,7 +72,7 @@ class Visitor:
 
     def answer(self, task, choice="left", **more):
         self.now += round(1000 * (task.prompt_left + least(task)))
-        given = Given.model_validate({"answers": dict.fromkeys(task.shown.question.criteria, choice)} | more)
+        given = RawAnswer.model_validate({"answers": dict.fromkeys(task.shown.question.criteria, choice)} | more)
         return self.studio.submit(self.rater, task.id, given, key=next(self.keys), now=self.now)
 
     def walk(self, choose=lambda task: "left", most=1000):
@@ -160,7 +160,7 @@ def test_the_prompt_comes_first_once_and_its_clock_is_the_servers(make):
     again = visitor.next()
     assert (again.id, again.stage, again.wait) == (first.id, "question", 10)
     with pytest.raises(TooEarly) as early:
-        studio.submit(visitor.rater, first.id, Given(answers={"overall": "left"}), key="k", now=visitor.now + 9_000)
+        studio.submit(visitor.rater, first.id, RawAnswer(answers={"overall": "left"}), key="k", now=visitor.now + 9_000)
     assert early.value.seconds_left == 1
     visitor.answer(again)
     assert studio.database.given(visitor.rater)[0].record["seconds"] == 10
@@ -186,13 +186,13 @@ def test_a_clock_set_back_by_hours_locks_no_open_question(make):
     visitor.now -= 5 * 3_600_000
     again = visitor.next()
     assert (again.id, again.stage, again.wait, again.prompt_left) == (before.id, "question", 0, 0)
-    studio.submit(visitor.rater, again.id, Given(answers={"overall": "left"}), key="back", now=visitor.now)
+    studio.submit(visitor.rater, again.id, RawAnswer(answers={"overall": "left"}), key="back", now=visitor.now)
     assert studio.database.given(visitor.rater)[0].record["seconds"] == 0
     following = visitor.next()
     assert following.id != before.id
     with pytest.raises(TooEarly):
         studio.submit(
-            visitor.rater, following.id, Given(answers={"overall": "left"}), key="on", now=visitor.now + 9_000
+            visitor.rater, following.id, RawAnswer(answers={"overall": "left"}), key="on", now=visitor.now + 9_000
         )
 
 
@@ -201,7 +201,7 @@ def test_the_same_screen_until_it_is_answered_and_an_answer_once(make):
     visitor, other = Visitor(studio), Visitor(studio)
     task = visitor.next()
     assert visitor.next() == task
-    given = Given(answers={"overall": "left"})
+    given = RawAnswer(answers={"overall": "left"})
     late = visitor.now + 40_000
     with pytest.raises(NotYours):
         studio.submit(other.rater, task.id, given, key="k", now=late)

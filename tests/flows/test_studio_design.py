@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import tomli_w
 
-from salon.collect import Given, open_studio
+from salon.collect import RawAnswer, open_studio
 from salon.store import open_place, save_study
 from salon.study import Criterion, Design, Item, Prompt, Study
 
@@ -29,7 +29,7 @@ def collect(folder, *phases, answers=0):
     with open_studio(folder) as studio:
         rater = studio.invite("c")[0].rater
         for n in range(answers):
-            given = Given(answers={"overall": "left"})
+            given = RawAnswer(answers={"overall": "left"})
             studio.submit(rater, studio.next(rater).id, given, key=f"{rater}-{n}")
     return open_place(folder)
 

@@ -12,14 +12,14 @@ import pytest
 from postgres import KINDS, fresh_url
 from sqlalchemy import select
 
-from salon.collect import Given, NoMoreQuestions, ShownTask, Studio, StudioSettings
+from salon.collect import NoMoreQuestions, RawAnswer, ShownTask, Studio, StudioSettings
 from salon.collect.settings import Stop
 from salon.collect.tallies import HOLD_MS
 from salon.store import AlreadyAnswered, StoredTally, open_database
 from salon.store.database import tables
 from salon.study import Criterion, Item, Prompt, Study
 
-LEFT = Given(answers={"overall": "left"})
+LEFT = RawAnswer(answers={"overall": "left"})
 FIXED = {"stop": {"kind": "fixed", "raters_each": 3}}
 AGREED = {"stop": {"kind": "agreement", "least": 2, "most": 4}}
 ADAPTIVE = {"design": {"kind": "adaptive", "fraction": 0.5}, "stop": {"kind": "fixed", "raters_each": 2}}
@@ -97,7 +97,7 @@ def work(workers: Workers, rater: str, most: int = 1000, *, steady: bool = False
         if not isinstance(step, ShownTask):
             assert step == NoMoreQuestions("done") or step == NoMoreQuestions("enough answers")
             return
-        answer = LEFT if steady or rng.random() < 0.9 else Given(skipped="broken image")
+        answer = LEFT if steady or rng.random() < 0.9 else RawAnswer(skipped="broken image")
         key = f"{rater} {steady} {number}"
         _, step = rng.choice(workers.studios).answer(rater, step.id, answer, key=key)
         if answer is LEFT and not steady and rng.random() < 0.1:  # a skip taken back comes on top of the design

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from PIL import Image
 
-from salon.study import Abilities, Ask, Failed, Made, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
 
 
 def png(width: int = 24, height: int = 32, color: tuple[int, int, int] = (200, 80, 40)) -> bytes:
@@ -30,7 +30,7 @@ class Dots:
         self,
         name: str = "dots",
         *,
-        answer: Callable[[Ask], Made | Failed | None] | None = None,
+        answer: Callable[[Ask], GeneratedPicture | FailedPicture | None] | None = None,
         counts: Path | None = None,
         pause: float = 0.0,
         version: int = 1,
@@ -42,7 +42,7 @@ class Dots:
         self.asked: list[str] = []
         self._answer, self._counts, self._pause = answer, counts, pause
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index in reversed(range(len(asks))):  # not in the order of asking: nothing may depend on it
             ask = asks[index]
             self._note(f"{ask.prompt.id}/{self.name}/{ask.seed}")
@@ -55,10 +55,10 @@ class Dots:
             with self._counts.open("a") as file:
                 file.write(f"{item}\n")
 
-    def _drawn(self, ask: Ask) -> Made:
+    def _drawn(self, ask: Ask) -> GeneratedPicture:
         hue = hashlib.sha256(f"{self.signature}{ask.prompt.view()}{ask.seed}".encode()).digest()
         image = png(ask.width or 24, ask.height or 32, (hue[0], hue[1], hue[2]))
-        return Made(image=image, facts={"cost": 0.01}, layout='{"elements": []}')
+        return GeneratedPicture(image=image, facts={"cost": 0.01}, layout='{"elements": []}')
 
 
 def from_environment() -> Dots:

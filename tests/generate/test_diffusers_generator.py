@@ -15,7 +15,7 @@ from transformers import CLIPTextConfig, CLIPTextModel, CLIPTokenizer
 
 from salon.errors import BadFile, BadValue
 from salon.generate.diffusers import DiffusersGenerator, fingerprint
-from salon.study import Ask, Failed, Generator, Made, Prompt
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, Prompt
 
 pytestmark = pytest.mark.slow  # importing torch, transformers and diffusers takes most of it
 
@@ -69,8 +69,8 @@ def ask(text: str = "a cat", seed: int = 0, **more) -> Ask:
     return Ask(prompt=Prompt(id=text, text=text), seed=seed, **{"width": 32, "height": 32} | more)
 
 
-def pixels(made: Made | Failed) -> np.ndarray:
-    assert isinstance(made, Made), made
+def pixels(made: GeneratedPicture | FailedPicture) -> np.ndarray:
+    assert isinstance(made, GeneratedPicture), made
     return np.asarray(Image.open(io.BytesIO(made.image)), int)
 
 
@@ -110,15 +110,15 @@ def test_one_bad_ask_does_not_cost_its_batch(tiny: Path) -> None:
     start = png(Image.new("RGB", (32, 32), "red"))
     asks = [ask(image=b"no picture" if number == 1 else start) for number in range(4)]
     made = dict(generator.make(asks))
-    assert [isinstance(made[index], Made) for index in range(4)] == [True, False, True, True]
+    assert [isinstance(made[index], GeneratedPicture) for index in range(4)] == [True, False, True, True]
     odd = dict(generator.make([ask(width=33, height=33)]))[0]
-    assert isinstance(odd, Failed)
+    assert isinstance(odd, FailedPicture)
     assert "divisible by 8" in odd.reason
 
 
 def test_half_precision_is_a_choice(tiny: Path) -> None:
     half = DiffusersGenerator(tiny, steps=1, dtype="bfloat16")
-    assert isinstance(dict(half.make([ask()]))[0], Made)
+    assert isinstance(dict(half.make([ask()]))[0], GeneratedPicture)
     assert half.signature != DiffusersGenerator(tiny, steps=1).signature
 
 

@@ -13,7 +13,7 @@ from salon.generate import GenerateSettings, generate_items, read_generations
 from salon.generate.folder import folder_generators
 from salon.generate.record import slug
 from salon.store import open_study
-from salon.study import Ask, Failed, Made, Prompt
+from salon.study import Ask, FailedPicture, GeneratedPicture, Prompt
 
 
 def prompts(*ids):
@@ -26,7 +26,7 @@ def given(folder, *ids, seeds=1, text=None, **options):
     asks = [Ask(prompt=prompt, seed=seed) for prompt in prompts(*ids) for seed in range(seeds)]
     results = dict(generator.make(asks))
     assert sorted(results) == list(range(len(asks)))
-    told = [r.facts["file"] if isinstance(r, Made) else r.kind for _, r in sorted(results.items())]
+    told = [r.facts["file"] if isinstance(r, GeneratedPicture) else r.kind for _, r in sorted(results.items())]
     return told, generator.notes(), results
 
 
@@ -101,7 +101,7 @@ def test_every_bad_file_has_its_reason_and_the_good_ones_are_kept(tmp_path):
     told, _, results = given(folder, "good", "empty", "text", "cut", "link", "inner", "tif", "absent")
     broken = "broken-image"
     assert told == ["good.png", broken, broken, broken, "outside", "inner.png", broken, "missing"]
-    assert [r.reason for r in results.values() if isinstance(r, Failed)][:2] == [
+    assert [r.reason for r in results.values() if isinstance(r, FailedPicture)][:2] == [
         "empty.png: an empty file",
         "text.jpg: something else, beginning with b'not a pi'",
     ]

@@ -14,7 +14,7 @@ from salon.errors import BadFile, UnknownReference
 from salon.generate import GenerateSettings, gallery, generate_items, study_sheet, write_gallery
 from salon.generate.gallery import contact_sheet, sheet_items
 from salon.store import save_study
-from salon.study import Failed, Item, Prompt, Study
+from salon.study import FailedPicture, Item, Prompt, Study
 
 __all__ = ["chromium"]
 
@@ -27,7 +27,7 @@ PROMPTS = [
 
 
 def refuse_jazz(ask):
-    return Failed(reason=f"not allowed {HOSTILE}", kind="refused") if ask.prompt.id == "jazz" else None
+    return FailedPicture(reason=f"not allowed {HOSTILE}", kind="refused") if ask.prompt.id == "jazz" else None
 
 
 @pytest.fixture(scope="module")

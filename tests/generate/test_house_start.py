@@ -13,7 +13,7 @@ from salon.cli.main import run
 from salon.generate import house_generator
 from salon.generate.houses import DECISIONS, HOUSES, find_house, kept_decisions, poster_seed, start_from
 from salon.render import Seeds, true_quality
-from salon.study import Ask, Failed, Prompt
+from salon.study import Ask, FailedPicture, Prompt
 
 PROMPT = Prompt(id="jazz", text='A calm poster, "Late Tram", "Jazz in the depot", navy and gold, headline at the top')
 SMALL = {"width": 200, "height": 280}
@@ -94,13 +94,13 @@ def test_what_the_house_did_not_draw_is_refused_with_a_reason(parent):
     }  # fmt: skip
     for said, record in records.items():
         found = make("apprentice", image=parent.image, layout=record, strength=0.5)
-        assert isinstance(found, Failed)
+        assert isinstance(found, FailedPicture)
         assert "layout of a poster that apprentice drew" in found.reason
         assert said in found.reason or said == "deep"
     alone = make("apprentice", image=parent.image, strength=0.5)
     assert "a picture alone" in alone.reason
     assert "one size" in make("apprentice", image=png(), layout=layout).reason
-    assert isinstance(make("apprentice", image=b"no picture", layout=layout), Failed)
+    assert isinstance(make("apprentice", image=b"no picture", layout=layout), FailedPicture)
 
 
 def test_children_take_after_their_parents_the_less_the_stronger():

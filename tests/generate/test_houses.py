@@ -9,7 +9,7 @@ from salon.errors import BadValue
 from salon.generate import house_generator
 from salon.generate.houses import HOUSES, expected_quality, poster_seed
 from salon.render import true_quality
-from salon.study import Ask, Failed, Generator, Made, Prompt
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, Prompt
 
 PROMPT = Prompt(id="jazz", text='A calm poster, "Late Tram", "Jazz in the depot", navy and gold, headline at the top')
 
@@ -43,10 +43,10 @@ def test_sizes_are_obeyed():
 def test_what_cannot_be_drawn_is_a_failure_that_says_why():
     asks = (Ask(prompt=Prompt(id="empty", text=" ")), Ask(prompt=PROMPT), Ask(prompt=PROMPT, width=30, height=30))
     empty, fine, tiny = made("proof", *asks)
-    assert isinstance(fine, Made)
-    assert isinstance(empty, Failed)
+    assert isinstance(fine, GeneratedPicture)
+    assert isinstance(empty, FailedPicture)
     assert "words in it" in empty.reason
-    assert isinstance(tiny, Failed)
+    assert isinstance(tiny, FailedPicture)
     assert tiny.kind == "cannot-draw"
 
 

@@ -14,7 +14,7 @@ from salon.calls.errors import WrongKey
 from salon.calls.transport import ScriptedTransport
 from salon.errors import BadFile, BadValue
 from salon.generate.http import HttpGenerator, HttpTemplate, value_at
-from salon.study import Ask, Failed, Generator, Made, Prompt
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, Prompt
 
 STUDIO = """
 name = "studio"
@@ -111,7 +111,7 @@ def test_a_real_server_that_answers_with_an_address(tmp_path: Path, store: CallS
         assert not studio.abilities.seeded
         results = dict(studio.make([ask(), ask("a dog")]))
     assert results[0].image == picture("cat.png")
-    assert isinstance(results[1], Failed)  # it answered with base64 where an address was promised
+    assert isinstance(results[1], FailedPicture)  # it answered with base64 where an address was promised
     assert results[1].kind == "broken-image"
 
 
@@ -131,7 +131,7 @@ def test_image_to_image(tmp_path: Path, store: CallStore) -> None:
     assert studio.abilities.image_to_image
     assert not studio.abilities.text_to_image
     ((_, made),) = studio.make([ask(image=b"start", strength=0.4)])
-    assert isinstance(made, Made)
+    assert isinstance(made, GeneratedPicture)
     body = httpx2.Response(200, content=net.requests[0].content).json()
     assert (body["init"], body["denoise"]) == ("c3RhcnQ=", 0.4)
     with pytest.raises(BadValue, match=r"no value for \{image\}"):

@@ -12,7 +12,7 @@ from salon.calls import Budget, BudgetSpent, CallStore, Limits, NotServed, Price
 from salon.calls.errors import QuotaSpent, Unreachable, WrongKey
 from salon.errors import BadValue
 from salon.generate.openai_images import OpenAIImages
-from salon.study import Ask, Failed, Generator, Made, Prompt
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, Prompt
 
 QUICK = Limits(first_wait=0.01, attempts=3)
 HASTY = Limits(first_wait=0.01, attempts=3, read=0.6)
@@ -41,7 +41,7 @@ def ask(text: str, seed: int = 0, **more) -> Ask:
     return Ask(prompt=Prompt(id=text, text=text), seed=seed, **more)
 
 
-def one(made_by: Generator, wanted: Ask) -> Made | Failed:
+def one(made_by: Generator, wanted: Ask) -> GeneratedPicture | FailedPicture:
     ((index, result),) = made_by.make([wanted])
     assert index == 0
     return result
@@ -78,7 +78,9 @@ def test_pictures_come_with_what_the_server_told(server: ImagesServer, store: Ca
 
 def test_an_ask_with_a_picture_is_an_edit(server: ImagesServer, store: CallStore) -> None:
     start = picture("start", format="JPEG")
-    assert isinstance(one(generator(server, store, options={"seed_hint": 3}), ask("bluer", image=start)), Made)
+    assert isinstance(
+        one(generator(server, store, options={"seed_hint": 3}), ask("bluer", image=start)), GeneratedPicture
+    )
     (sent,) = server.seen
     assert sent.path == "/v1/images/edits"
     assert b"Content-Type: image/jpeg" in sent.body
@@ -110,11 +112,11 @@ def test_every_way_to_fail(
     result = one(generator(server, store, limits=HASTY if "slow" in script else QUICK), ask("a cat"))
     assert len(server.seen) == requests
     if kind is None:
-        assert isinstance(result, Made)
+        assert isinstance(result, GeneratedPicture)
         assert result.image == picture("a cat 0")
         assert result.facts["attempts"] == requests
     else:
-        assert isinstance(result, Failed)
+        assert isinstance(result, FailedPicture)
         assert result.kind == kind, result.reason
 
 
@@ -123,7 +125,7 @@ def test_a_failure_is_tried_again_by_the_next_run_and_an_answer_never(server: Im
     asks = [ask("a cat"), ask("a dog")]
     painter = generator(server, store, prices=PRICES)
     first = dict(painter.make(asks))
-    assert isinstance(first[0], Failed)
+    assert isinstance(first[0], FailedPicture)
     assert painter.notes() == ["answers that could not be used: 2, cost 0.40"]
     again = generator(server, store)
     second = dict(again.make(asks))
@@ -160,14 +162,14 @@ def test_pictures_by_address_are_fetched_once_and_kept(server: ImagesServer, sto
 
 def test_an_address_that_expired_makes_the_next_run_ask_again(server: ImagesServer, store: CallStore) -> None:
     server.script["a cat"] = ["url HERE/files/gone.png", "url HERE/files/cat.png"]
-    assert isinstance(one(generator(server, store), ask("a cat")), Failed)
+    assert isinstance(one(generator(server, store), ask("a cat")), FailedPicture)
     assert one(generator(server, store), ask("a cat")).image == picture("cat.png")
     assert store.totals().unusable == 1
 
 
 def test_a_picture_that_could_not_be_fetched_yet_is_not_bought_again(server: ImagesServer, store: CallStore) -> None:
     server.script["a cat"] = ["url HERE/files/busy.png"]
-    assert isinstance(one(generator(server, store), ask("a cat")), Failed)
+    assert isinstance(one(generator(server, store), ask("a cat")), FailedPicture)
     assert one(generator(server, store), ask("a cat")).image == picture("busy.png")
     assert server.counts == {"a cat": 1}
 
@@ -184,7 +186,7 @@ def test_addresses_that_lead_inside_are_not_followed(
     net = ScriptedTransport({"data": [{"url": address}]})
     painter = OpenAIImages("painter", store=store, base_url="https://painter.example/v1", transport=net)
     result = one(painter, ask("a cat"))
-    assert isinstance(result, Failed)
+    assert isinstance(result, FailedPicture)
     assert "not followed" in result.reason
     assert len(net.requests) == 1
 
@@ -221,9 +223,9 @@ def test_what_no_other_call_would_survive_stops_the_run(
 
 def test_a_404_after_answers_is_the_fate_of_one_call(server: ImagesServer, store: CallStore) -> None:
     painter = generator(server, store)
-    assert isinstance(one(painter, ask("a cat")), Made)
+    assert isinstance(one(painter, ask("a cat")), GeneratedPicture)
     server.script["a dog"] = ["404"]
-    assert isinstance(one(painter, ask("a dog")), Failed)
+    assert isinstance(one(painter, ask("a dog")), FailedPicture)
 
 
 def test_nobody_there(store: CallStore) -> None:

@@ -7,7 +7,7 @@ from dots import Dots, png
 
 from salon.generate import GenerateSettings, ReadySettings, check_ready, generate_items
 from salon.store import save_study
-from salon.study import Failed, Item, Made, Prompt, Study
+from salon.study import FailedPicture, GeneratedPicture, Item, Prompt, Study
 
 PROMPTS = [Prompt(id=id, text=f"about {id}") for id in ("sea", "jazz")]
 
@@ -67,7 +67,7 @@ def test_the_same_picture_twice_is_seen_within_a_prompt_only(folder):
 
 def test_failed_and_missing_items(tmp_path):
     def refuse(ask):
-        return Failed(reason="no", kind="refused") if ask.prompt.id == "sea" else None
+        return FailedPicture(reason="no", kind="refused") if ask.prompt.id == "sea" else None
 
     generate_items(PROMPTS, [Dots("one"), Dots("two", answer=refuse)], GenerateSettings(), tmp_path / "s")
     generate_items(PROMPTS[:1], [Dots("three")], GenerateSettings(), tmp_path / "s")
@@ -76,7 +76,7 @@ def test_failed_and_missing_items(tmp_path):
 
 
 def test_a_failure_that_was_mended_is_no_failure(tmp_path):
-    broken = Dots(answer=lambda _: Made(image=b"nothing"))
+    broken = Dots(answer=lambda _: GeneratedPicture(image=b"nothing"))
     generate_items(PROMPTS, [broken], GenerateSettings(), tmp_path / "s")
     assert [kind for kind, _ in problems(tmp_path / "s")] == ["failed", "failed", "nothing"]
     generate_items(PROMPTS, [Dots()], GenerateSettings(), tmp_path / "s")

@@ -12,7 +12,7 @@ from salon.errors import BadFile, BadValue, InputError, SalonError
 from salon.generate import GenerateSettings, generate_items, item_id, read_generations
 from salon.generate.record import FILE, StartPicture, open_record, slug
 from salon.store import open_study, save_study
-from salon.study import Comparison, Criterion, Failed, Item, Made, Prompt, Rater, table_from_nouns
+from salon.study import Comparison, Criterion, FailedPicture, GeneratedPicture, Item, Prompt, Rater, table_from_nouns
 
 PROMPTS = [
     Prompt(id="sea", text="a poster of the sea", category="posters"),
@@ -112,7 +112,9 @@ def test_a_study_may_have_any_names(tmp_path):
 
 
 def test_failures_are_recorded_with_their_reason_and_tried_again(tmp_path):
-    refuse = Dots(answer=lambda ask: Failed(reason="not allowed", kind="refused") if ask.prompt.id == "jazz" else None)
+    refuse = Dots(
+        answer=lambda ask: FailedPicture(reason="not allowed", kind="refused") if ask.prompt.id == "jazz" else None
+    )
     report = run(tmp_path / "s", refuse)
     assert (report.made, report.failed, report.is_complete) == (2, 1, False)
     assert [(f.item, f.kind, f.reason) for f in report.failures] == [("jazz/dots/0", "refused", "not allowed")]
@@ -128,7 +130,9 @@ def test_failures_are_recorded_with_their_reason_and_tried_again(tmp_path):
 
 @pytest.mark.parametrize("data", [b"", b"<html>busy</html>", png()[:40], png()[:12] + b"\0" * 40])
 def test_what_is_no_picture_is_a_failure(tmp_path, data):
-    report = run(tmp_path / "s", Dots(answer=lambda ask: Made(image=data), offline=False), prompts=PROMPTS[:1])
+    report = run(
+        tmp_path / "s", Dots(answer=lambda ask: GeneratedPicture(image=data), offline=False), prompts=PROMPTS[:1]
+    )
     assert [failure.kind for failure in report.failures] == ["broken-image"]
     assert not list((tmp_path / "s").rglob("*.png"))
 

@@ -120,11 +120,16 @@ def test_planted_people_are_found(tmp_path):
         assert accuracy.low < 0.5 < accuracy.high
         assert people[name].to_best.high < 0
         assert any(name in words and "coin" in words for words in made.warnings)
+    assert {pair.first for pair in made.comparisons} == {"careful"}
+    assert {pair.second: pair.p_holm < 0.05 for pair in made.comparisons}.items() >= {
+        ("careless", True),
+        ("lefty", True),
+    }
     assert people["lefty"].says_first.value == 1
-    assert any("lefty names the item shown first in 100%" in words for words in made.warnings)
+    assert "not shown to agree with the others more often than a coin would: lefty, careless" in made.warnings
+    assert "the item shown first is named too often or too rarely: lefty (100%)" in made.warnings
     for name in (*(f"r{n}" for n in range(6)), "careful", "careless"):
         assert people[name].says_first.low < 0.5 < people[name].says_first.high
-        assert not any(f"{name} names" in words for words in made.warnings)
     assert all(people[f"r{n}"].tau.low > 0 for n in range(6))
     assert people["careful"].pooled.accuracy.low > people["careful"].pooled.ceilings.next_rater.value
     page = str(evaluation_page(made))
@@ -238,6 +243,5 @@ def test_copied_answers_are_suspect():
     rng = np.random.default_rng(2)
     words = ["".join(x) + x[-1] for x in rng.choice(["a", "b"], (1200, 4))]
     made = report(voted(*words), raters=["r0", "r4"], settings=LEAN)
-    suspects = [text for text in made.warnings if "under two names" in text]
-    assert any(text.startswith("r4 ") for text in suspects)
-    assert not any(text.startswith("r0 ") for text in suspects)
+    (suspects,) = (text for text in made.warnings if "under two names" in text)
+    assert suspects.endswith(": r4 on c")

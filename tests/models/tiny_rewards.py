@@ -1,10 +1,11 @@
-"""ImageReward and HPSv3 with tiny random weights, in the layouts they were released in."""
+"""ImageReward, HPSv3 and HPSv3++ with tiny random weights, in the layouts they were released in."""
 
 from __future__ import annotations
 
 import json
 from pathlib import Path
 
+import numpy as np
 import safetensors.torch
 import torch
 from tiny_clip import bpe, save_head
@@ -18,6 +19,8 @@ from transformers import (
     Qwen2VLConfig,
     Qwen2VLForConditionalGeneration,
     Qwen2VLImageProcessorPil,
+    Qwen3VLConfig,
+    Qwen3VLForConditionalGeneration,
 )
 
 WIDE = 64  # one head of attention, as BLIP divides its width
@@ -104,3 +107,53 @@ def save_hpsv3(folder: Path) -> tuple[Qwen2VLForConditionalGeneration, nn.Module
     Qwen2VLImageProcessorPil(patch_size=4, merge_size=2).save_pretrained(folder)
     (folder / "instruction.txt").write_text(INSTRUCTION)
     return network, head
+
+
+def save_hpsv3_plus(folder: Path) -> Path:
+    """HPSv3++ with made-up weights that are the same everywhere, in the layout of its release."""
+    tokenizer = PreTrainedTokenizerFast(
+        tokenizer_object=bpe(SPECIAL), eos_token="<|im_end|>", pad_token="<|endoftext|>", chat_template=CHAT,
+        additional_special_tokens=SPECIAL,
+    )  # fmt: skip
+    ids = {name: tokenizer.convert_tokens_to_ids(f"<|{name}|>") for name in ("image_pad", "video_pad", "vision_start",
+                                                                             "vision_end")}  # fmt: skip
+    width = 32
+    config = Qwen3VLConfig(
+        text_config={"vocab_size": len(tokenizer) + 1, "hidden_size": width, "intermediate_size": 48, "head_dim": 16,
+                     "num_hidden_layers": 2, "num_attention_heads": 2, "num_key_value_heads": 1,
+                     "max_position_embeddings": 4096, "bos_token_id": None, "eos_token_id": 2, "pad_token_id": 0,
+                     "rope_parameters": {"rope_type": "default", "rope_theta": 1e4, "mrope_section": [4, 2, 2],
+                                         "mrope_interleaved": True}},
+        vision_config={"depth": 1, "hidden_size": 32, "intermediate_size": 48, "out_hidden_size": width, "num_heads": 2,
+                       "patch_size": 16, "num_position_embeddings": 64, "deepstack_visual_indexes": [0]},
+        image_token_id=ids["image_pad"], video_token_id=ids["video_pad"],
+        vision_start_token_id=ids["vision_start"], vision_end_token_id=ids["vision_end"],
+    )  # fmt: skip
+    layers = {"rm_head.0": (1024, width), "rm_head.3": (16, 1024), "rm_head.5": (2, 16), "cond_encoder.0": (16, 2),
+              "cond_encoder.2": (16, 16), "film_gen.0": (width, 16), "film_gen.2": (2 * width, width),
+              "cap_encoder.proj": (16, width), "cap_encoder.pool_attn": (1, 16),
+              "cap_encoder.out_proj": (1, 16)}  # fmt: skip
+    shapes = {
+        name: tuple(tensor.shape) for name, tensor in Qwen3VLForConditionalGeneration(config).state_dict().items()
+    }
+    for name, (outer, inner) in layers.items():
+        shapes |= {f"{name}.weight": (outer, inner), f"{name}.bias": (outer,)}
+    state = {name: made_up(name, shape) for name, shape in shapes.items()}
+    torch.save({"model": state}, folder / "hpsv3++.pth")
+    config.save_pretrained(folder)
+    tokenizer.save_pretrained(folder)
+    Qwen2VLImageProcessorPil(
+        patch_size=16, merge_size=2, image_mean=[0.5] * 3, image_std=[0.5] * 3,
+        size={"shortest_edge": 65536, "longest_edge": 16777216},
+    ).save_pretrained(folder)  # fmt: skip
+    (folder / "instruction.txt").write_text(INSTRUCTION)
+    return folder
+
+
+def made_up(name: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """Random numbers that depend on the name alone; a norm's are near 1."""
+    rng = np.random.default_rng([ord(letter) for letter in name])
+    values = rng.standard_normal(shape, dtype=np.float32)
+    if len(shape) == 1:
+        return torch.from_numpy(1 + 0.1 * values if name.endswith("weight") else 0.3 * values)
+    return torch.from_numpy(values * 1.5 / np.sqrt(np.prod(shape[1:], dtype=np.float32)))

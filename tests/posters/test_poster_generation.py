@@ -32,7 +32,7 @@ from salon.bench.posters.measurement import measure_files
 from salon.errors import BadFile, BadValue
 from salon.generate import CallTerms, GenerateSettings, house_generator
 from salon.judge import Conversation, JudgeSpec, NoReply, ScriptedVlm
-from salon.study import Abilities, Ask, Failed, Made, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
 
 QUICK = PosterScoreSettings(draws=100)
 SMALL = GenerateSettings(size="368x520")
@@ -62,15 +62,15 @@ class Painter:
         self.fails, self.shade = fails, shade
         self.asked: list[str] = []
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         for index, ask in enumerate(asks):
             self.asked.append(ask.prompt.view())
             if self.fails(ask):
-                yield index, Failed(reason="no idea", kind="refused")
+                yield index, FailedPicture(reason="no idea", kind="refused")
             else:
                 data = io.BytesIO()
                 Image.new("RGB", (40, 40), (self.shade, len(self.asked), 9)).save(data, "PNG")
-                yield index, Made(image=data.getvalue())
+                yield index, GeneratedPicture(image=data.getvalue())
 
 
 def values(report: PosterReport) -> dict[str, float]:

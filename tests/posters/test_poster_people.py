@@ -14,7 +14,7 @@ from public_files import made
 from salon.bench import PosterFile, people_study
 from salon.bench.posters.judge import TICK
 from salon.cli.main import salon as command
-from salon.collect import Given, ShownTask, Studio
+from salon.collect import RawAnswer, ShownTask, Studio
 from salon.collect.settings import read_settings_file
 from salon.errors import TooFew
 from salon.store import open_database, open_study
@@ -86,7 +86,7 @@ def _walk(studio: Studio, others: set[str]) -> None:
         item = step.shown.question.items[0]
         says = item.endswith("-00") != (item in others)
         now += HOUR
-        studio.submit(rater, step.id, Given(answers={"covered": [says]}), key=f"{rater}-{number}", now=now)
+        studio.submit(rater, step.id, RawAnswer(answers={"covered": [says]}), key=f"{rater}-{number}", now=now)
 
 
 def test_people_from_the_terminal(judged: PosterFile, tmp_path: Path) -> None:

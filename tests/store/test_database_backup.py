@@ -15,7 +15,7 @@ from studies import example
 from salon.errors import BadFile
 from salon.store import Database, open_database, open_place, restore
 from salon.store.database import tables
-from salon.store.database.connection import Damaged, StudyThere
+from salon.store.database.connection import DamagedDatabase, StudyThere
 from salon.study import Comparison, Rater
 
 
@@ -165,7 +165,7 @@ def test_a_damaged_file_is_told_as_such_with_the_way_back(tmp_path: Path, how: s
     for file in tmp_path.glob("studio.db*"):
         file.unlink()
     path.write_bytes(whole)
-    with pytest.raises(Damaged, match="salon restore"), open_database(path) as database:
+    with pytest.raises(DamagedDatabase, match="salon restore"), open_database(path) as database:
         database.check_whole()
     path.unlink()
     with open_database(path, create=True) as database:

@@ -11,11 +11,10 @@ from trial_example import contestant, planted_trial
 
 from salon.evaluate import EvaluateSettings, evaluate, evaluation_page
 from salon.evaluate.leaks import Leaks
-from salon.evaluate.pair_results import CalibrationFigures
 from salon.evaluate.tables import honesty
 from salon.report import disagreements
 from salon.report.values import numbers_in
-from salon.stats import Estimate
+from salon.stats import Estimate, PairCalibration
 from salon.train.model_evaluation import learning_curve
 
 __all__ = ["chromium"]
@@ -73,7 +72,7 @@ def test_a_lonely_model_without_ceilings():
 )
 def test_an_interval_from_nothing_to_honest_proves_neither(low, high, said):
     slope = Estimate(value=(low + high) / 2, low=low, high=high, n=12, unit="pair", level=0.95, method="made up")
-    found = CalibrationFigures(brier=slope, ece=slope, expected_ece=0.1, slope=slope, bins=(), pairs=12)
+    found = PairCalibration(brier=slope, ece=slope, expected_ece=0.1, slope=slope, bins=(), pairs=12)
     assert honesty(found).words == said
 
 

@@ -9,7 +9,7 @@ from typing import Any
 from doors import Served
 from starlette.testclient import TestClient
 
-from salon.collect import Given, LiveFigures, ShownTask, Studio, StudioSettings
+from salon.collect import LiveFigures, RawAnswer, ShownTask, Studio, StudioSettings
 from salon.collect.studio.figures import compute_figures
 from salon.store import Database
 
@@ -27,7 +27,7 @@ def walk(studio: Studio, rater: str, choose: Callable[[ShownTask], Any] = lowest
         step = studio.next(rater, now=START + 7000 * number)
         if not isinstance(step, ShownTask):
             return number
-        given = Given.model_validate({"answers": dict.fromkeys(step.shown.question.criteria, choose(step))})
+        given = RawAnswer.model_validate({"answers": dict.fromkeys(step.shown.question.criteria, choose(step))})
         studio.submit(rater, step.id, given, key=f"{rater}-{number}", now=START + 7000 * number + 5000)
     return most
 

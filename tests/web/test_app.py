@@ -20,6 +20,8 @@ OPEN = {
     "/static/favicon.svg",
     "/login",
     "/enter/{token}",
+    "/panel",
+    "/panel/{key}",
     "/api/openapi.json",
 }
 """What everyone may ask for."""

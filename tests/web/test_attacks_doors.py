@@ -20,7 +20,7 @@ from owner_studio import START, Owner, answer_all, csrf_of, field, walk
 from postgres import KINDS, fresh_url
 from waiting import until
 
-from salon.collect import Given, change_settings
+from salon.collect import RawAnswer, change_settings
 from salon.collect.studio.rater_side import EntrySide
 from salon.errors import DesignError
 from salon.store import open_database
@@ -402,7 +402,7 @@ def test_no_time_of_the_browsers_own_is_believed(door: Served) -> None:
     """A script may say anything about time; the server's clock is the one that counts."""
     name = door.names["zoe"]
     step = door.studio.next(name, now=START)
-    given = Given.model_validate(LEFT)
+    given = RawAnswer.model_validate(LEFT)
     door.studio.submit(name, step.id, given, key="one-long-key", now=START + 5000)
     zoe = door.script(door.zoe)
     zoe.headers["Date"] = "Thu, 01 Jan 1970 00:00:00 GMT"

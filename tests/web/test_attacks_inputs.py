@@ -20,7 +20,7 @@ from PIL import Image
 from postgres import KINDS, fresh_url
 from starlette.testclient import TestClient
 
-from salon.collect import FILE, Given, ShownTask, Studio, StudioSettings
+from salon.collect import FILE, RawAnswer, ShownTask, Studio, StudioSettings
 from salon.store import open_database, save_study
 from salon.study import Criterion, Item, Prompt, Scale, Study
 from salon.web.app import create_app
@@ -143,7 +143,7 @@ def test_names_made_of_sql_are_only_names(tmp_path: Path, kind: str) -> None:
         (invited,) = studio.invite(SQL)
         assert invited.rater.startswith(SQL)
         while isinstance(step := studio.next(invited.rater), ShownTask):
-            given = Given(answers={names[0]: "left"}, rationale=SQL if step.phase.rationale != "none" else None)
+            given = RawAnswer(answers={names[0]: "left"}, rationale=SQL if step.phase.rationale != "none" else None)
             studio.submit(invited.rater, step.id, given, key=f"{SQL} {step.id}")
         app = create_app(studio, WebSettings(folder=tmp_path / "study"))
         owner = TestClient(app, base_url=BASE, headers={"Authorization": f"Bearer {database.new_link('owner')}"})

@@ -6,7 +6,7 @@ import pytest
 from browser import FINE, UNTOUCHABLE, axe_violations, chromium, open_page
 from rater_studio import close, draw_posters, open_studio, phase, served
 
-from salon.collect import Given
+from salon.collect import RawAnswer
 from salon.web.app import create_app
 from salon.web.settings import WebSettings
 
@@ -108,7 +108,7 @@ def test_every_screen_of_a_rater(chromium, studio, address):
         if screen["id"] == "c":
             studio.answer_pair(invited.rater, task.id, (), "first")
             seen.look("order", "/")
-        studio.submit(invited.rater, task.id, Given(skipped="cannot judge"), key=f"key-{screen['id']}")
+        studio.submit(invited.rater, task.id, RawAnswer(skipped="cannot judge"), key=f"key-{screen['id']}")
     seen.look("rest", "/")
     seen.look("withdraw", "/withdraw")
     seen.press("Withdraw")

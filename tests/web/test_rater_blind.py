@@ -9,7 +9,7 @@ from doors import BASE, make_folder
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect import Given, ShownTask
+from salon.collect import RawAnswer, ShownTask
 from salon.study import Criterion, Item, Prompt, Study
 from salon.web.app import create_app
 from salon.web.settings import WebSettings
@@ -91,7 +91,7 @@ def test_a_repeat_comes_under_new_names_on_other_sides(client):
             assert seen[pair].order == shown.order[::-1]
             assert not set(seen[pair].code_names) & set(shown.code_names)
         seen[pair] = shown
-        studio.submit(rater, task.id, Given(answers={"overall": "left"}), key=f"key-{task.id}")
+        studio.submit(rater, task.id, RawAnswer(answers={"overall": "left"}), key=f"key-{task.id}")
     assert repeated == 2
 
 
@@ -109,7 +109,7 @@ def test_no_page_shows_a_prompt_in_the_views_of_two_criteria(client):
     seen = set()
     while isinstance(task := studio.next(rater), ShownTask):
         seen |= set(re.findall(r"(?:told|look)-\d", browser.get("/").text))
-        given = Given(answers=dict.fromkeys(task.shown.question.criteria, "left"))
+        given = RawAnswer(answers=dict.fromkeys(task.shown.question.criteria, "left"))
         studio.submit(rater, task.id, given, key=f"key-{task.id}")
     assert sorted(word[-1] for word in seen) == ["0", "1", "2", "3"]  # every prompt, each in one view
     assert {word[:4] for word in seen} == {"told", "look"}

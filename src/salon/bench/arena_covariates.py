@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 
 from salon.bench.arena import AdjustedBoard, ArenaPlace, CovariateEffect, board_points
 from salon.errors import BadValue, StatsError, TooFew, UnknownReference
-from salon.evaluate import Duels, Ints, item_generators, item_prompts
+from salon.evaluate import Ints, item_generators, item_prompts
 from salon.fuse import ENOUGH_BESIDE_PROMPTS, ENOUGH_CLUSTERS, raise_to_floor
 from salon.judge import SCORES_FOLDER as SCORES, list_scores, read_scores, scores_file
 from salon.stats import (
+    ComparisonColumns,
     CovariateErrors,
     CovariateFit,
     Errors,
@@ -52,7 +53,7 @@ class Covariates:
         """All of them, position last."""
         return (*self.values, *([POSITION] if self.position else []))
 
-    def table(self, duels: Duels) -> Floats:
+    def table(self, duels: ComparisonColumns) -> Floats:
         """(duels, covariates): what the first picture has more, in standard deviations; 1 on the left, -1 right."""
         columns = [(x[duels.a] - x[duels.b]) / self.spreads[name] for name, x in self.values.items()]
         if self.position:
@@ -103,13 +104,15 @@ def _file(study: Study, folder: Path | None, name: str) -> Path:
 
 
 def adjusted_board(
-    study: Study, duels: Duels, covariates: Covariates, *, prior: float | None, level: float, seed: int
+    study: Study, duels: ComparisonColumns, covariates: Covariates, *, prior: float | None, level: float, seed: int
 ) -> AdjustedBoard:
     """The board of some duels with and without covariates; a reason if covariates cannot be told from scores."""
     z = covariates.table(duels)
     is_complete = ~np.isnan(z).any(axis=1)
     left_out = int((~is_complete).sum())
-    complete = Duels(*(getattr(duels, name)[is_complete] for name in Duels.__dataclass_fields__))
+    complete = ComparisonColumns(
+        *(getattr(duels, name)[is_complete] for name in ComparisonColumns.__dataclass_fields__)
+    )
     try:
         return _fit_adjusted(study, complete, z[is_complete], covariates, left_out, prior=prior, level=level, seed=seed)
     except StatsError as error:
@@ -124,7 +127,7 @@ def adjusted_board(
 
 def _fit_adjusted(
     study: Study,
-    duels: Duels,
+    duels: ComparisonColumns,
     z: Floats,
     covariates: Covariates,
     left_out: int,
@@ -178,7 +181,7 @@ def _fit_adjusted(
     )
 
 
-def _clusters(study: Study, duels: Duels) -> tuple[tuple[Ints, ...], str]:
+def _clusters(study: Study, duels: ComparisonColumns) -> tuple[tuple[Ints, ...], str]:
     """Raters, prompts and cells where there are enough of both, as in `salon fuse`; else prompts, else raters."""
     prompt, rater = item_prompts(study)[duels.a].astype(np.int64), duels.rater.astype(np.int64)
     prompts, raters = (len(np.unique(codes)) if (codes >= 0).all() else 0 for codes in (prompt, rater))

@@ -31,7 +31,7 @@ from salon.bench.arena import (
 from salon.bench.arena_covariates import Covariates, adjusted_board, study_covariates
 from salon.bench.settings import ArenaSettings
 from salon.errors import BadValue, DesignError, StatsError, TooFew
-from salon.evaluate import Duels, StudyPart, item_generators, item_prompts, study_duels, study_parts
+from salon.evaluate import StudyPart, item_generators, item_prompts, study_duels, study_parts
 from salon.fuse import (
     BOTH_BAD,
     TIE,
@@ -49,7 +49,7 @@ from salon.fuse import (
     step_pairs,
     study_groups,
 )
-from salon.stats import Estimate, pair_probabilities
+from salon.stats import ComparisonColumns, Estimate, pair_probabilities
 from salon.study import Signature, Study
 
 ALIKE, WEIGHED = "all criteria alike", "as weighed"
@@ -210,7 +210,12 @@ def _place(row: ScoreRow, report: FuseReport) -> ArenaPlace:
 
 
 def _matrix(
-    study: Study, scored: BoardScores, fit: BoardFit | None, duels: Duels, order: Sequence[str], level: float
+    study: Study,
+    scored: BoardScores,
+    fit: BoardFit | None,
+    duels: ComparisonColumns,
+    order: Sequence[str],
+    level: float,
 ) -> WinMatrix | None:
     """Generators in the order of the board, or by name if it has no scores."""
     names, of_item = item_generators(study)

@@ -21,7 +21,7 @@ from .errors import (
 from .scores_client import ScoresClient as ScoresClient
 from .scores_schema import (
     CompareAnswer as CompareAnswer,
-    Compared as Compared,
+    CriterionComparison as CriterionComparison,
     CriterionInfo as CriterionInfo,
     GateAnswer as GateAnswer,
     GatedPicture as GatedPicture,
@@ -30,9 +30,9 @@ from .scores_schema import (
     PickAnswer as PickAnswer,
     PickStanding as PickStanding,
     PictureScores as PictureScores,
-    Score as Score,
     ScoreAnswer as ScoreAnswer,
     ScoringAnswer as ScoringAnswer,
+    ServedScore as ServedScore,
     ServiceError as ServiceError,
 )
 from .service import (

@@ -27,7 +27,7 @@ class CriterionInfo(Noun):
     signature: str
 
 
-class Score(Noun):
+class ServedScore(Noun):
     """A number of one picture under one criterion."""
 
     value: float | None
@@ -47,7 +47,7 @@ class PictureScores(Noun):
     width: int
     height: int
     notes: tuple[str, ...] = Field((), description="What was done to its pixels: turned upright, colors converted.")
-    scores: dict[str, Score] = Field(description="By criterion.")
+    scores: dict[str, ServedScore] = Field(description="By criterion.")
 
 
 class ScoringAnswer(Noun):
@@ -66,7 +66,7 @@ class ScoreAnswer(ScoringAnswer):
     missing: str = MISSING
 
 
-class Compared(Noun):
+class CriterionComparison(Noun):
     """One criterion of a comparison."""
 
     criterion: str
@@ -81,7 +81,7 @@ class CompareAnswer(ScoringAnswer):
     """Answer of /v1/compare."""
 
     images: tuple[PictureScores, ...]
-    criteria: tuple[Compared, ...]
+    criteria: tuple[CriterionComparison, ...]
     missing: str = MISSING
 
 

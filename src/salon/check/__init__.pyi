@@ -22,6 +22,7 @@ from .results import (
     CheckSettings as CheckSettings,
     CriterionFigures as CriterionFigures,
     Interval as Interval,
+    PanelCeilings as PanelCeilings,
     RaterSummary as RaterSummary,
     unranked_flags as unranked_flags,
 )

@@ -175,13 +175,15 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, 
         if criterion.ceilings is not None and criterion.prompts > 1:
             ceilings = criterion.ceilings
             estimates = {"panel": ceilings.panel, "leave one out": ceilings.leave_one_out, "cap": ceilings.cap}
-            names = [name for name, figure in estimates.items() if figure.method.startswith("no interval: no width")]
+            names = [name for name, top in estimates.items() if top and top.method.startswith("no interval: no width")]
             if names:
                 warnings.append(
                     f"{criterion.name}: prompts are all alike, so draws of prompts say nothing more and "
                     f"{', '.join(names)} have no interval"
                 )
-    lone = [c.name for c in criteria if c.prompts == 1 and c.ceilings and c.ceilings.panel.low is None]
+    lone = [
+        c.name for c in criteria if c.prompts == 1 and c.ceilings and c.ceilings.panel and c.ceilings.panel.low is None
+    ]
     if lone:
         warnings.append(
             f"intervals need two prompts or more, so the numbers of a single one have none: {', '.join(lone)}"

@@ -17,7 +17,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.check.raters import faction_figures, rater_figures
-from salon.check.results import CeilingFigures, CheckSettings, CriterionFigures, Statistics, StudyCeilings, TestFigures
+from salon.check.results import (
+    CeilingFigures,
+    CheckSettings,
+    CriterionFigures,
+    PanelCeilings,
+    Statistics,
+    StudyCeilings,
+    TestFigures,
+)
 from salon.check.signal import (
     MOST_ITEMS,
     CompleteAnswers,
@@ -276,27 +284,21 @@ def result_or_none(make: Callable[[], Result]) -> Result | None:
         return None
 
 
-def _ceilings(table: VoteTable, settings: CheckSettings, rng: np.random.Generator) -> CeilingFigures | None:
+def _ceilings(table: VoteTable, settings: CheckSettings, rng: np.random.Generator) -> PanelCeilings | None:
     return result_or_none(
         lambda: ceiling_figures(table_ceilings(table, draws=settings.draws, rng=rng, level=settings.level))
     )
 
 
-def ceiling_figures(ceilings: Ceilings) -> CeilingFigures:
-    """A kernel's ceilings as part of a report."""
-    names = ("next_rater", "oracle", "panel", "leave_one_out", "leave_one_out_dropped", "cap")
+def ceiling_figures(ceilings: Ceilings) -> PanelCeilings:
+    """A kernel's ceilings with their buckets by name."""
     sizes = {bucket.raters for bucket in ceilings.buckets}
-    return CeilingFigures(
-        **{name: getattr(ceilings, name) for name in names},
-        next_rater_range=ceilings.next_rater_range,
-        oracle_range=ceilings.oracle_range,
+    return PanelCeilings(
+        **{name: getattr(ceilings, name) for name in CeilingFigures.model_fields},
         buckets={
             bucket.name if len(sizes) == 1 else f"{bucket.name} of {bucket.raters}": bucket.share
             for bucket in ceilings.buckets
         },
-        pairs=ceilings.pairs,
-        tied_share=ceilings.tied_share,
-        left_out=ceilings.left_out,
     )
 
 
@@ -478,7 +480,7 @@ def study_ceilings(study: Study, criteria: Sequence[CriterionFigures], settings:
     drawn again with all of them. The mean of the panel ceiling over criteria is TASTE's mean LOO; with as many pairs
     under every criterion it equals the pooled one.
     """
-    panels = {c.criterion: c.ceilings.panel.value for c in criteria if c.ceilings is not None}
+    panels = {c.criterion: c.ceilings.panel.value for c in criteria if c.ceilings and c.ceilings.panel}
     if len(panels) < 2:
         return None
     ids = study.ids("criteria").to_pylist()

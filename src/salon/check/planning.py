@@ -165,19 +165,6 @@ LEAST_ITEMS = 10
 BOTH_BAD = 3
 
 
-class PlanBudget(Noun):
-    """One thinned design."""
-
-    fraction: float = Field(description="Share of all pairs that is compared.")
-    pairs: int = Field(description="Pairs that are compared.")
-    judgments: int = Field(description="Comparisons in all: pairs times raters.")
-    to_full: Estimate = Field(description="Rank correlation (SRCC) of its scores with the full design's.")
-    to_truth: Estimate = Field(description="Rank correlation of its scores with the true scores.")
-    connected: bool = Field(description="Is every item linked to every other in all simulated designs?")
-    diameter: float = Field(description="Longest shortest path between two items, mean over designs.")
-    mean_path: float = Field(description="Mean shortest path between two items.")
-
-
 class BudgetReport(Noun):
     """The JSON of `salon plan budget --json`."""
 
@@ -185,8 +172,8 @@ class BudgetReport(Noun):
     items: int = Field(description="Items to be compared.")
     raters: int = Field(description="Raters who answer every pair.")
     spread: float = Field(description="Standard deviation of the true scores, in logits.")
-    rows: tuple[PlanBudget, ...] = Field(description="Designs from thin to full.")
-    smallest: PlanBudget | None = Field(description="The thinnest design that reaches the target; null if none does.")
+    rows: tuple[BudgetRow, ...] = Field(description="Designs from thin to full.")
+    smallest: BudgetRow | None = Field(description="The thinnest design that reaches the target; null if none does.")
     signature: Signature = Field(description="What reproduces these numbers.")
     signature_line: str = Field(description="The same as one line.")
 
@@ -243,7 +230,7 @@ def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetRepo
     rng = np.random.default_rng(seed)
     rows = comparison_budget(s.items, s.raters, s.spread, studies=s.studies, rng=rng)
     try:
-        smallest = _design(smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng))
+        smallest = smallest_fraction(s.target, s.items, s.raters, s.spread, studies=s.studies, rng=rng)
     except StatsError:
         smallest = None
     signature = Signature(method="budget", settings=dict(s), seed=seed)
@@ -251,15 +238,11 @@ def simulated_budget(settings: SimulatedBudgetSettings, seed: int) -> BudgetRepo
         items=s.items,
         raters=s.raters,
         spread=s.spread,
-        rows=tuple(map(_design, rows)),
+        rows=rows,
         smallest=smallest,
         signature=signature,
         signature_line=str(signature),
     )
-
-
-def _design(row: BudgetRow) -> PlanBudget:
-    return PlanBudget(**{name: getattr(row, name) for name in PlanBudget.model_fields})
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from typing import Annotated, Final, Literal
 
 from pydantic import Field
 
-from salon.stats import Estimate, Test
+from salon.stats import Ceilings, Estimate, Test, TickCeilings
 from salon.study import Format, Noun, Signature
 
 
@@ -69,8 +69,8 @@ class Interval(Noun):
     high: float | None = Field(description="Upper end.")
 
 
-class Statistics(Noun):
-    """The four statistics of agreement, with their intervals under the same names."""
+class FourStatistics(Noun):
+    """The four statistics of agreement."""
 
     # A title is what a statistic is called: the terminal, the page and the reference read titles and descriptions here.
 
@@ -84,6 +84,11 @@ class Statistics(Noun):
     cycle_rate: float | None = Field(
         default=None, title="cycle rate", description="Share of prompts whose majority order is intransitive."
     )
+
+
+class Statistics(FourStatistics):
+    """The four statistics of agreement, with their intervals under the same names."""
+
     intervals: dict[str, Interval] = Field(
         default_factory=dict, description="Bootstrap interval of each, prompts drawn again."
     )
@@ -92,13 +97,10 @@ class Statistics(Noun):
 STATISTICS = {name: field for name, field in Statistics.model_fields.items() if field.title is not None}
 
 
-class NullFigures(Noun):
-    """The same four statistics if every rater ranked at random."""
+class NullFigures(FourStatistics):
+    """The same four statistics if every rater ranked at random; null where prompts have several shapes, or where
+    majorities cannot cycle."""
 
-    median_T: float | None = Field(description="Median of T; null where prompts have several shapes.")
-    mean_tau: float = Field(description="Always 0.")
-    mean_pmax: float = Field(description="Expected p_max.")
-    cycle_rate: float | None = Field(description="Expected cycle rate; null where majorities cannot cycle.")
     method: str = Field(description="'exact', or 'Monte Carlo, n=...'.")
 
 
@@ -154,30 +156,70 @@ class TestFigures(Noun):
 
 
 class CeilingFigures(Noun):
-    """What a model can reach against this panel."""
+    """What can be reached against these people; see `salon check`."""
 
-    next_rater: Estimate = Field(
-        description="One more rater who names an item, against the panel's majority: a point of its range (a beta "
-        "law's where that fits) with the interval of the range."
+    next_rater: Annotated[Estimate, Format("estimate", 3)] = Field(
+        title="Next rater",
+        description="Accuracy of one more person against this panel: a point of its range (a beta law's where that "
+        "fits) with the interval of the range.",
     )
-    oracle: Estimate = Field(
-        description="A predictor that knows every pair's true probability: a point of its range, and the range's "
-        "interval."
+    oracle: Annotated[Estimate, Format("estimate", 3)] = Field(
+        title="Oracle",
+        description="Accuracy of a predictor that knows everyone's odds: a point of its range, and the range's "
+        "interval.",
     )
     next_rater_range: tuple[float, float] = Field(
-        description="Over all laws of pair odds that fit the splits best, without sampling error. Quote this one."
+        description="The same over all laws of the odds that fit the votes, without sampling error. Quote this one."
     )
-    oracle_range: tuple[float, float] = Field(description="The same for the oracle. And this one.")
-    panel: Estimate = Field(description="Mean of max(v)/R, TASTE's 'LOO': the rater is part of the majority.")
-    leave_one_out: Estimate = Field(description="A rater against the majority of the others, ties at half.")
-    leave_one_out_dropped: Estimate = Field(description="The same, ties dropped.")
-    cap: Estimate = Field(description="TASTE's cap: not a bound.")
+    oracle_range: tuple[float, float] = Field(
+        description="The same over all laws of the odds that fit the votes, without sampling error. Quote this one."
+    )
+    leave_one_out: Annotated[Estimate | None, Format("estimate", 3)] = Field(
+        default=None,
+        title="Leave one out",
+        description="A rater against the majority of the others, whose ties count half.",
+    )
+    leave_one_out_dropped: Annotated[Estimate | None, Format("estimate", 3)] = Field(
+        default=None, title="Ties dropped", description="The same where the others are not tied."
+    )
+    panel: Annotated[Estimate | None, Format("estimate", 3)] = Field(
+        default=None,
+        title="Panel",
+        description="A rater against a majority that holds the rater (TASTE's 'LOO'): too high, as the rater is in it.",
+    )
+    cap: Annotated[Estimate | None, Format("estimate", 3)] = Field(
+        default=None,
+        title="Cap",
+        description="TASTE's cap: 1 for majorities of more than one vote, else 1/2. Not a bound.",
+    )
+    pairs: int | None = Field(default=None, description="Pairs with two votes or more; null for checklists.")
+    tied_share: Annotated[float | None, Format("percent", 1)] = Field(
+        default=None, title="Tied", description="Share of these without a majority: in no accuracy."
+    )
+    left_out: int = Field(
+        default=0,
+        description="Pairs (ticks) with fewer than two votes: in no ceiling. A tie names no item and is no vote.",
+    )
+
+    @classmethod
+    def of(cls, top: Ceilings | TickCeilings | None) -> CeilingFigures | None:
+        """A kernel's ceilings as part of a report."""
+        if top is None:
+            return None
+        estimates = ("next_rater", "oracle", "leave_one_out", "leave_one_out_dropped", "panel", "cap")
+        plain = ("next_rater_range", "oracle_range", "pairs", "tied_share", "left_out")
+        return cls(
+            **{name: getattr(top, name, None) for name in estimates},
+            **{name: getattr(top, name, None) for name in plain},
+        )
+
+
+class PanelCeilings(CeilingFigures):
+    """The ceilings of a panel, with how it splits."""
+
     buckets: dict[str, Estimate] = Field(
         description="Share of pairs by split: '4-1', or '4-1 of 5' where panels differ in size."
     )
-    pairs: int = Field(description="Item pairs behind the ceilings.")
-    tied_share: float = Field(description="Share of pairs whose majority is a tie; scored as half or left out.")
-    left_out: int = Field(description="Pairs with fewer than two votes, left out; a tie names no item and is no vote.")
 
 
 class StudyCeilings(Noun):
@@ -189,7 +231,7 @@ class StudyCeilings(Noun):
     lowest: str = Field(description="Id of that criterion.")
     highest_panel: float = Field(description="The highest panel ceiling of a criterion.")
     highest: str = Field(description="Id of that criterion.")
-    pooled: CeilingFigures = Field(description="Ceilings and buckets over all pairs of all criteria.")
+    pooled: PanelCeilings = Field(description="Ceilings and buckets over all pairs of all criteria.")
 
 
 class FactionFigures(Noun):
@@ -267,7 +309,7 @@ class CriterionFigures(Noun):
     pair_agreement: Estimate | None = Field(
         default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
     )
-    ceilings: CeilingFigures | None = Field(
+    ceilings: PanelCeilings | None = Field(
         default=None, description="What a model can reach against this panel; null where no pair has two votes."
     )
     raters: RaterAgreement | None = Field(

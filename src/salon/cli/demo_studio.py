@@ -13,7 +13,7 @@ from statistics import fmean
 
 import numpy as np
 
-from salon.collect import Given, ShownTask, Studio, open_studio, read_layout
+from salon.collect import RawAnswer, ShownTask, Studio, open_studio, read_layout
 from salon.render import true_quality
 from salon.stats import Estimate, score_interval
 from salon.store import open_study, save_study
@@ -82,4 +82,4 @@ def _answer_all(studio: Studio, rater: str, worth: dict[str, float], rng: np.ran
         now += round(1000 * (task.prompt_left + task.wait + LOOK_SECONDS))
         left, right = (worth[item] + rng.normal(0, NOISE) for item in task.shown.order)
         answers = dict.fromkeys(task.shown.question.criteria, "left" if left > right else "right")
-        studio.submit(rater, task.id, Given(answers=answers), key=f"{rater}-{task.id}", now=now)
+        studio.submit(rater, task.id, RawAnswer(answers=answers), key=f"{rater}-{task.id}", now=now)

@@ -39,6 +39,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "serve": ("salon.cli.studio:serve", "Open the studio of a study: raters answer in the browser, you watch."),
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
+        "payments": ("salon.cli.payments:payments", "What every rater has earned, with bonuses."),
         "backup": ("salon.cli.studio:backup", "Keep a copy of everything the studio knows."),
         "restore": ("salon.cli.studio:restore", "Put a copy back into an empty database."),
     },

@@ -83,7 +83,7 @@ ENDPOINT = ("key_env", "allow_http", "concurrency", "per_minute", "prices", "bud
               help="With --add-token: what it may do (repeatable)  [default: score]")  # fmt: skip
 @click.option("--revoke-token", metavar="NAME", help="Only end a token.")
 @click.option("--tokens", "list_tokens", is_flag=True, help="Only list the tokens by name.")
-@options_from(ScoreSettings, only=("text", "device"))
+@options_from(ScoreSettings, only=("text", "device", "rl_step"))
 @options_from(RaterSettings, only=ENDPOINT)
 @options_from(ServiceSettings, only=tuple(name for name in ServiceSettings.model_fields if name != "ray"))
 @click.option("--ray", is_flag=False, flag_value=LOCAL_RAY, metavar="[ADDRESS]",
@@ -121,7 +121,7 @@ def serve_scores(as_json: bool, **flags: Any) -> None:
     web = check_scoring_settings(settings_from(ScoringSettings, flags | {"roots": tuple(flags["roots"])}))
     order = LoadOrder(name=flags["name"], scorers=flags["scorers"], models=flags["models"])
     serving = settings_from(ServiceSettings, flags)
-    scoring = ScoreSettings(text=flags["text"], device=flags["device"], batch=serving.batch,
+    scoring = ScoreSettings(text=flags["text"], device=flags["device"], rl_step=flags["rl_step"], batch=serving.batch,
                             rater=settings_from(RaterSettings, {name: flags[name] for name in ENDPOINT}))  # fmt: skip
     os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")  # threads that wait for each other leave the cores to others
     logging.basicConfig(level=logging.INFO, format="%(asctime)s %(name)s %(levelname)s %(message)s")

@@ -88,7 +88,7 @@ def serve(
     """
     from salon.web.settings import WebSettings, check_web_settings
 
-    folder = _folder(_study_of_pictures(study, quiet=as_json))
+    folder = study_folder(_study_of_pictures(study, quiet=as_json))
     settings = check_web_settings(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
@@ -206,7 +206,7 @@ def invite(study: Path, cohort: str | None, count: int, db: str | None, base_url
     from salon.store import DATABASE, written_inside
     from salon.web.settings import WebSettings, check_web_settings, read_address
 
-    folder = _folder(study)
+    folder = study_folder(study)
     address = check_web_settings(WebSettings(folder=folder, base_url=base_url or read_address(folder))).address
     with written_inside(folder / DATABASE), open_studio(folder, db, cohort=cohort) as studio:
         cohort = cohort or _only_cohort(studio)
@@ -241,7 +241,7 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
     """
     from salon.collect import open_studio
 
-    with open_studio(_folder(study), db, create=False) as studio:
+    with open_studio(study_folder(study), db, create=False) as studio:
         progress = studio.progress()
         judgments = sum(sum(rater.judgments.values()) for rater in progress)
         name = studio.name
@@ -284,7 +284,7 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
     from salon.collect import database_file
     from salon.store import open_database
 
-    folder = _folder(study)
+    folder = study_folder(study)
     with open_database(db or database_file(folder)) as database:
         database.backup(file, overwrite=overwrite)
     size = file.stat().st_size
@@ -312,7 +312,7 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
     from salon.collect import database_file
     from salon.store import DATABASE, open_database, restore as put_back, written_inside
 
-    folder = _folder(study)
+    folder = study_folder(study)
     with written_inside(folder / DATABASE), open_database(db or database_file(folder), create=True) as database:
         put_back(file, database)
         study_data = database.read_study()
@@ -324,7 +324,8 @@ def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
     say(f"restored {study_data.name!r}: {sum(judgments.values()):,} judgments of {raters:,} raters")
 
 
-def _folder(study: Path) -> Path:
+def study_folder(study: Path) -> Path:
+    """The folder of a study; BadFile where there is none."""
     from salon.store import is_study
 
     if not is_study(study):

@@ -6,14 +6,23 @@ from .assignment import (
     NoMoreQuestions as NoMoreQuestions,
     Rest as Rest,
 )
+from .panels import (
+    BadPanelLink as BadPanelLink,
+    VisitEnd as VisitEnd,
+    done_ending as done_ending,
+    entry_query as entry_query,
+    places_taken as places_taken,
+    read_panel_ids as read_panel_ids,
+    visit_end as visit_end,
+)
 from .plan import workloads as workloads
 from .quality import QualityFinding as QualityFinding
 from .questions import (
-    Given as Given,
     MergedOrder as MergedOrder,
     NextPair as NextPair,
     PairAnswer as PairAnswer,
     RaterQuestion as RaterQuestion,
+    RawAnswer as RawAnswer,
     Sentences as Sentences,
     criterion_question as criterion_question,
     languages as languages,
@@ -22,6 +31,8 @@ from .questions import (
 )
 from .settings import (
     FILE as FILE,
+    Outcome as Outcome,
+    PanelSettings as PanelSettings,
     StudioSettings as StudioSettings,
 )
 from .simulate.designers import (
@@ -64,6 +75,13 @@ from .studio.figures import (
     LiveFigures as LiveFigures,
 )
 from .studio.owner_side import LiveCheck as LiveCheck
+from .studio.payments import (
+    PANEL_IDS as PANEL_IDS,
+    PaymentLine as PaymentLine,
+    bonus_lines as bonus_lines,
+    payment_lines as payment_lines,
+    payments_csv as payments_csv,
+)
 from .studio.rater_side import (
     EntryStep as EntryStep,
     Invitation as Invitation,

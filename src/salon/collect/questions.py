@@ -1,9 +1,10 @@
 """Questions, screens, answers and the judgments they become; least times; rankings by pairs; the interface's sentences.
 
 A `RaterQuestion` knows items by id. A `RaterScreen` fixes where each item stands and under which code-name;
-`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A `Given`
-speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become a checklist
-of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the lines, all true.
+`RaterScreen.screen` is all that a browser gets, and it names no item, no generator and no reason for asking. A
+`RawAnswer` speaks of places on the screen only, and `to_judgments` turns it back into the study's nouns. Regions become
+a checklist of cells ("1,1" is the top left), true where marked. Key points in free text become a checklist of the
+lines, all true.
 
 Least times. Only the server's clock decides: when it sent the screen, when it heard "I'm ready", when the answer came.
 If that clock was set back to before the screen was sent, the time on the screen is unknown and the answer is accepted:
@@ -125,7 +126,7 @@ class RaterScreen(Noun):
         return record
 
 
-class Given(Noun):
+class RawAnswer(Noun):
     """A raw answer: by criterion, in terms of places on the screen. Or a reason why there is none.
 
     compare: "left", "right", "tie" or "both_bad". rank: lists of places, best first, a list for each rank.
@@ -183,7 +184,7 @@ class ScreenTimes:
 
 def to_judgments(
     screen: RaterScreen,
-    raw_answer: Given,
+    raw_answer: RawAnswer,
     *,
     rater: str,
     moments: ScreenTimes,
@@ -213,7 +214,7 @@ def to_judgments(
     return judgments
 
 
-def is_right(screen: RaterScreen, raw_answer: Given) -> bool | None:
+def is_right(screen: RaterScreen, raw_answer: RawAnswer) -> bool | None:
     """Whether a known answer was hit on every criterion; None for questions without one. Skipped is not right."""
     q = screen.question
     if q.expected_item is None and q.expected_value is None:
@@ -233,7 +234,7 @@ def _hits(screen: RaterScreen, answer: Any) -> bool:
     return bool(answer == place if q.kind == "choose" else answer and answer[0] == [place])
 
 
-def _check_criteria(question: RaterQuestion, raw_answer: Given) -> None:
+def _check_criteria(question: RaterQuestion, raw_answer: RawAnswer) -> None:
     if raw_answer.skipped:
         if raw_answer.answers:
             raise _bad_answer("an answer or a reason to skip is needed, not both", list(raw_answer.answers))
@@ -243,7 +244,7 @@ def _check_criteria(question: RaterQuestion, raw_answer: Given) -> None:
         raise _bad_answer(f"one answer for each of {', '.join(question.criteria)} is needed", list(raw_answer.answers))
 
 
-def _rationale(raw_answer: Given, phase: Phase | None) -> str | None:
+def _rationale(raw_answer: RawAnswer, phase: Phase | None) -> str | None:
     rule = "none" if phase is None else phase.rationale
     text = (raw_answer.rationale or "").strip() or None
     if rule == "required" and text is None and not raw_answer.skipped:

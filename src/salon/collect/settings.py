@@ -6,10 +6,12 @@ its own design, stop rule and checks. `read_settings` names the TOML key of ever
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from pathlib import Path
-from typing import Literal, Self
+from typing import Literal, Self, get_args
+from urllib.parse import urlsplit
 
 from pydantic import Field, ValidationError, model_validator
 
@@ -20,6 +22,7 @@ ScreenKind = Literal["compare", "rank", "rate", "flag", "checklist", "choose", "
 """How a screen asks. The first six are the study's protocols; regions and text are kept as checklists."""
 SEVERAL_ITEMS: tuple[ScreenKind, ...] = ("compare", "rank", "choose")
 """Kinds that show several items at once."""
+_PARAMETER = r"^[A-Za-z0-9_.-]{1,100}$"
 
 
 class PairDesign(Noun):
@@ -243,6 +246,18 @@ class ReferencePicture(Noun):
     note: str = Field("", description="What to look at.")
 
 
+class Bonus(Noun):
+    """Money on top for good or long work."""
+
+    measure: Literal["gold", "attention", "minutes", "answers"] = Field(
+        "gold",
+        description="gold: share of gold questions answered right. attention: share of attention checks passed. "
+        "minutes: minutes of work. answers: questions answered.",
+    )
+    least: float = Field(0.9, ge=0, description="The measure must be at least this.")
+    amount: float = Field(gt=0, description="Money for reaching it, once.")
+
+
 class Pay(Noun):
     """How raters are paid; Salon counts, it does not pay."""
 
@@ -251,6 +266,141 @@ class Pay(Noun):
     flat: float | None = Field(None, ge=0, description="Money for finishing.")
     currency: str = Field("USD", min_length=1, max_length=8, description="Printed behind the sum.")
     idle_minutes: float = Field(5, gt=0, le=120, description="A longer silence is a break and not paid.")
+    bonus: tuple[Bonus, ...] = Field((), description="Money on top for those who finish, by rule; see salon payments.")
+
+
+Outcome = Literal["done", "screened_out", "no_consent", "failed_checks", "over_quota", "timed_out"]
+"""How a visit from a panel may end."""
+
+
+class Ending(Noun):
+    """With what a visitor is sent back to the panel."""
+
+    code: str | None = Field(
+        None,
+        min_length=1,
+        max_length=200,
+        description="Completion code; {personal} stands for a random word of each visitor. Absent: none, and the "
+        "visitor is asked to return the participation.",
+    )
+    redirect: str | None = Field(
+        None,
+        max_length=1000,
+        description="Where the visitor goes: an https address; {code}, {participant}, {study} and {session} are "
+        "filled in. Absent: where the kind of panel sends visitors with a code.",
+    )
+    pay: float = Field(0, ge=0, description="Money for this outcome, in the list of payments.")
+
+    @model_validator(mode="after")
+    def _leads_somewhere(self) -> Self:
+        if self.redirect is not None:
+            check_panel_address(self.redirect)
+        return self
+
+
+class Quota(Noun):
+    """How many visitors may take part: all, those of one cohort, or those who gave one of some answers."""
+
+    places: int = Field(ge=0, le=10_000_000, description="Visitors who are done or at work, at most.")
+    cohort: str | None = Field(None, description="Only visitors of this cohort count. Absent: of every cohort.")
+    question: str | None = Field(None, description="Only visitors count who answered this question of the screener ...")
+    answers: tuple[str, ...] = Field((), description="... with one of these answers.")
+
+    @model_validator(mode="after")
+    def _question_has_answers(self) -> Self:
+        if (self.question is None) != (not self.answers):
+            raise ValueError("question and answers go together")
+        return self
+
+
+class PanelSettings(Noun):
+    """Raters who come from a panel of others through one address, /panel, and are sent back with a code."""
+
+    kind: Literal["prolific", "mturk", "cloudresearch", "other"] = Field(
+        "prolific", description="Decides the names in the address, and where visitors are sent back to."
+    )
+    participant: str | None = Field(
+        None,
+        pattern=_PARAMETER,
+        description="Name of the participant's id in the address. Absent: PROLIFIC_PID, workerId or participantId.",
+    )
+    study: str | None = Field(
+        None,
+        pattern=_PARAMETER,
+        description="Name of the panel's id of this study. Absent: STUDY_ID, hitId or projectId.",
+    )
+    session: str | None = Field(
+        None,
+        pattern=_PARAMETER,
+        description="Name of the id of this participation. Absent: SESSION_ID or assignmentId.",
+    )
+    id_pattern: str = Field(
+        r"[A-Za-z0-9][A-Za-z0-9._~@-]{0,99}",
+        max_length=200,
+        description="What an id looks like, as a regular expression; others are refused.",
+    )
+    studies: tuple[str, ...] = Field((), description="The panel's ids of this study that are accepted; none: all.")
+    submit_to: tuple[str, ...] = Field(
+        ("https://www.mturk.com", "https://workersandbox.mturk.com"),
+        description="mturk: sites that may show the entry page in a frame and to which assignments are submitted.",
+    )
+    cohorts: tuple[str, ...] = Field(
+        (), description="Cohorts that visitors are put into, the emptiest first; none: all of the studio's."
+    )
+    quotas: tuple[Quota, ...] = Field((), description="How many visitors may take part.")
+    missed_checks: int | None = Field(
+        None, ge=1, description="A visitor who misses so many attention checks is sent away. Absent: nobody is."
+    )
+    minutes: float | None = Field(
+        None,
+        gt=0,
+        description="From the first page to the last answer; later the visit has timed out, and its place is free "
+        "again. Absent: no limit, and whoever began holds a place.",
+    )
+    at_once: bool = Field(False, description="Send visitors back without a click.")
+    done: Ending = Field(Ending(), description="All questions are answered.")
+    screened_out: Ending = Field(Ending(), description="Screener or qualification did not let the visitor in.")
+    no_consent: Ending = Field(Ending(), description="The visitor did not agree, or withdrew.")
+    failed_checks: Ending = Field(Ending(), description="Too many attention checks were missed.")
+    over_quota: Ending = Field(Ending(), description="No place was free.")
+    timed_out: Ending = Field(Ending(), description="The visit took too long.")
+
+    @model_validator(mode="after")
+    def _is_whole(self) -> Self:
+        try:
+            re.compile(self.id_pattern)
+        except re.error as error:
+            raise ValueError(f"id_pattern is no regular expression: {error}") from None
+        if self.kind == "other" and self.participant is None:
+            raise ValueError('kind = "other" needs participant: the name of the id in the address')
+        for site in self.submit_to:
+            check_panel_address(site)
+        for outcome in get_args(Outcome)[1:]:
+            ending = self.ending(outcome)
+            for part in ("code", "redirect"):
+                if getattr(ending, part) and getattr(ending, part) == getattr(self.done, part):
+                    if part == "redirect" and "{code}" in str(self.done.redirect):
+                        continue
+                    raise ValueError(f"{outcome} has the {part} of done: nobody could tell who is done")
+        return self
+
+    def ending(self, outcome: Outcome) -> Ending:
+        """With what visitors of an outcome are sent back."""
+        ending: Ending = getattr(self, outcome)
+        return ending
+
+
+def check_panel_address(address: str) -> None:
+    """ValueError unless browsers may be sent to an address: https, or http on this machine, and no password in it."""
+    try:
+        parts = urlsplit(address)
+        local = parts.scheme == "http" and parts.hostname in ("localhost", "127.0.0.1")
+        good = (parts.scheme == "https" or local) and parts.hostname and parts.username is None
+        parts.port  # noqa: B018  # raises for what is no port
+    except ValueError:
+        good = False
+    if not good or re.search(r"[\s\\<>\"']", address):
+        raise ValueError("an address that begins with https:// is needed")
 
 
 class StudioSettings(Noun):
@@ -271,6 +421,7 @@ class StudioSettings(Noun):
     consent: Consent = Field(Consent(), description="What raters agree to.")
     pay: Pay = Field(Pay(), description="How raters are paid.")
     completion_code: str | None = Field(None, description="Shown at the end, for panels such as Prolific.")
+    panel: PanelSettings | None = Field(None, description="The way in for raters of a panel; absent: closed.")
 
     @model_validator(mode="after")
     def _parts_fit(self) -> Self:
@@ -284,7 +435,28 @@ class StudioSettings(Noun):
                 f"a qualification of {self.qualification.questions} questions needs as many [[gold]],"
                 f" found {len(self.gold)}"
             )
+        if self.panel is not None:
+            self._check_panel(self.panel)
         return self
+
+    def _check_panel(self, panel: PanelSettings) -> None:
+        """ValueError where the panel names what the studio does not have."""
+        known = {cohort.id: cohort for cohort in self.cohorts}
+        for name in (*panel.cohorts, *(quota.cohort for quota in panel.quotas if quota.cohort is not None)):
+            if name not in known:
+                raise ValueError(f"the panel names cohort {name!r}, found only {self.cohort_ids}")
+        questions = {question.id: question.options for question in self.screener}
+        for quota in panel.quotas:
+            for answer in quota.answers:
+                if answer not in questions.get(quota.question or "", ()):
+                    raise ValueError(f"no question {quota.question!r} of the screener offers the answer {answer!r}")
+        if panel.done.code is None and self.completion_code is not None:
+            others = [panel.ending(outcome).code for outcome in get_args(Outcome)[1:]]
+            if self.completion_code in others:
+                raise ValueError("another outcome has the completion_code: nobody could tell who is done")
+        rests = [phase.rest_hours for cohort in self.cohorts for phase in cohort.phases]
+        if panel.minutes is not None and panel.minutes <= max(rests) * 60:
+            raise ValueError("panel.minutes would be over before the rest of a phase is")
 
     def cohort(self, id: str) -> CohortSettings:
         """The cohort `id`."""

@@ -42,7 +42,6 @@ from .page import (
     page_with_pictures as page_with_pictures,
 )
 from .pair_results import (
-    CeilingFigures as CeilingFigures,
     JudgeFigures as JudgeFigures,
     LearningCurve as LearningCurve,
     LearningPoint as LearningPoint,
@@ -56,7 +55,6 @@ from .part_tables import (
     table_records as table_records,
 )
 from .people import (
-    Duels as Duels,
     Ints as Ints,
     ItemOrder as ItemOrder,
     StudyPart as StudyPart,

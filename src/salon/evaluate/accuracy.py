@@ -10,38 +10,38 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from itertools import combinations, pairwise
-from typing import NamedTuple
+from typing import NamedTuple, TypedDict
 
 import numpy as np
 
+from salon.check import CeilingFigures
 from salon.errors import StatsError, TooFew
 from salon.evaluate.answers import Floats, PairAnswers, PairContestant
 from salon.evaluate.pair_results import (
     MACRO_CEILING,
     NO_CEILING,
     AccuracyFigures,
-    BinFigures,
     BucketFigures,
-    CalibrationFigures,
-    CeilingFigures,
     GeneratorFigures,
     GeneratorOrder,
     JudgeAgreement,
     JudgeCriterion,
     PairedFigures,
     PanelFigures,
-    WordingFigures,
 )
 from salon.evaluate.people import Bools, Ints, TestPairs
 from salon.evaluate.results import EvaluateSettings, ReportSettings
 from salon.stats import (
     BOTH_SIDES,
     UNREAD,
+    Accuracy,
     Ceilings,
     Estimate,
     GeneratorRanks,
     JudgeAccuracy,
+    PairCalibration,
     Resampling,
+    WordingSpread,
     accuracy_difference,
     accuracy_warnings,
     bootstrap_totals,
@@ -112,39 +112,39 @@ class PairCeilings:
             return None
 
 
-class JudgeAccuracies(NamedTuple):
-    """Accuracy as the mean over criteria, over all pairs, and by criterion (None where it has no pair)."""
+def accuracies(answers: PairAnswers, tops: PairCeilings, rng: np.random.Generator) -> JudgeAccuracy:
+    """A judge's rates on all its pairs; TooFew when there is no pair to measure it by."""
+    pairs, rows = answers.pairs, answers.rows
+    table = kind_table(answers.verdicts[rows], pairs.group[rows], pairs.criterion[rows], of=len(pairs.criteria))
+    return judge_accuracy(table, **drawing(tops.settings, rng))
+
+
+def spoken_criteria(rates: JudgeAccuracy) -> list[int]:
+    """Places of the criteria that a judge has pairs of."""
+    return [place for place, part in enumerate(rates.by_criterion) if part is not None]
+
+
+class AccuracyLevels(TypedDict):
+    """The two fields of `JudgeFigures` that put criteria together."""
 
     macro: AccuracyFigures
     pooled: AccuracyFigures
-    by_criterion: tuple[AccuracyFigures | None, ...]
-    orders: int
 
 
-def accuracies(answers: PairAnswers, tops: PairCeilings, rng: np.random.Generator) -> JudgeAccuracies:
-    """Accuracy beside its ceilings; TooFew when there is no pair to measure it by."""
-    pairs, rows = answers.pairs, answers.rows
-    of = len(pairs.criteria)
-    table = kind_table(answers.verdicts[rows], pairs.group[rows], pairs.criterion[rows], of=of)
-    rates: JudgeAccuracy = judge_accuracy(table, **drawing(tops.settings, rng))
-    parts = rates.by_criterion
-    spoken = [place for place, part in enumerate(parts) if part is not None]
-    return JudgeAccuracies(
-        AccuracyFigures.of(rates.macro, None, gap=None, why=MACRO_CEILING),
-        AccuracyFigures.of(rates.pooled, tops(spoken), gap=identity_gap(rates.pooled)),
-        tuple(
-            None if part is None else AccuracyFigures.of(part, tops([place]), gap=identity_gap(part))
-            for place, part in enumerate(parts)
-        ),
-        rates.orders,
-    )
+def accuracy_levels(rates: JudgeAccuracy, tops: PairCeilings) -> AccuracyLevels:
+    """Accuracy as the mean over criteria and on all pairs, the latter beside its ceilings."""
+    return {
+        "macro": AccuracyFigures.of(rates.macro, None, gap=None, why=MACRO_CEILING),
+        "pooled": AccuracyFigures.of(rates.pooled, tops(spoken_criteria(rates)), gap=identity_gap(rates.pooled)),
+    }
 
 
 def judge_criterion(
-    answers: PairAnswers, place: int, figures: AccuracyFigures | None, top: Ceilings | None, **more: object
+    answers: PairAnswers, place: int, rates: Accuracy | None, top: Ceilings | None, **more: object
 ) -> JudgeCriterion:
-    """One judge on one criterion; `more` are the figures that only some judges have."""
+    """One judge on one criterion, beside its ceilings; `more` are the figures that only some judges have."""
     pairs, rows = answers.pairs, answers.pairs.on(place)
+    figures = None if rates is None else AccuracyFigures.of(rates, top, gap=identity_gap(rates))
     warnings: list[str] = []
     if figures is not None and top is not None:
         warnings = accuracy_warnings(figures.accuracy, top)
@@ -235,7 +235,7 @@ def with_ties(answers: PairAnswers, rows: Ints, resampling: Resampling) -> Estim
     return match_rate(answers.choice[rows] == pairs.winner[rows], pairs.group[rows], **resampling)
 
 
-def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Generator) -> WordingFigures | None:
+def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Generator) -> WordingSpread | None:
     """Spread over wordings within criteria, averaged over them; None where there are no wordings to compare.
 
     A pair has the same wording under all criteria with as many of them, so it is dealt one for all of those.
@@ -246,7 +246,7 @@ def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Genera
     most = largest[pairs.criterion[rows]]
     _, unit = np.unique(np.stack([pairs.keys[rows], most], axis=1), axis=0, return_inverse=True)
     try:
-        spread = wording_spread(
+        return wording_spread(
             answers.scores[rows],
             answers.wording[rows],
             unit,
@@ -257,7 +257,6 @@ def wordings(answers: PairAnswers, rows: Ints, deals: int, rng: np.random.Genera
         )
     except StatsError:
         return None
-    return WordingFigures(**{name: getattr(spread, name) for name in WordingFigures.model_fields})
 
 
 def sample_agreement(answers: PairAnswers, resampling: Resampling) -> tuple[Estimate | None, int]:
@@ -315,30 +314,19 @@ def _prompt_orders(answers: PairAnswers, rows: Ints) -> Iterator[tuple[int, Floa
 
 def calibration(
     contestant: PairContestant, pairs: TestPairs, bins: int, resampling: Resampling
-) -> CalibrationFigures | None:
+) -> PairCalibration | None:
     """Whether the chances are honest; None where there are none."""
     rows = contestant.known & (pairs.votes.sum(axis=1) > 0)
     if not contestant.is_logit or not rows.any():
         return None
     votes = pairs.votes[rows]
-    result = pair_calibration(
+    return pair_calibration(
         contestant.margin[rows],
         votes[:, 0] + votes[:, 2] / 2,
         votes.sum(axis=1),
         pairs.group[rows],
         bins=bins,
         **resampling,
-    )
-    return CalibrationFigures(
-        brier=result.brier,
-        ece=result.ece,
-        expected_ece=result.expected_ece,
-        slope=result.slope,
-        bins=tuple(
-            BinFigures(predicted=bin.predicted, observed=bin.observed, pairs=bin.pairs, votes=bin.votes)
-            for bin in result.bins
-        ),
-        pairs=int(rows.sum()),
     )
 
 
@@ -450,10 +438,13 @@ def paired_comparisons(
 ) -> tuple[PairedFigures, ...]:
     """Every two models on the pairs both speak about, the one named first being the more accurate overall.
 
-    Both are held against the people who are neither of them.
+    Both are held against the people who are neither of them. Two people are tested only where one of them is the most
+    accurate of all: tests of every two of many people could find nothing after the adjustment.
     """
     tests = []
     for (first, first_answers), (second, second_answers) in combinations(ranked, 2):
+        if first != ranked[0][0] and first_answers.own is not None and second_answers.own is not None:
+            continue
         x, y = first_answers.without(second_answers), second_answers.without(first_answers)
         rows = np.intersect1d(x.rows, y.rows)
         if len(rows):

@@ -95,17 +95,23 @@ class AnswersPairs(Protocol):
         ...
 
 
-@dataclass(frozen=True)
-class PairJudge:
-    """A judge and where its answers came from."""
+@dataclass(frozen=True, kw_only=True)
+class JudgeSource:
+    """Where a judge's answers came from."""
 
-    name: str
-    kind: JudgeKind
-    answers: AnswersPairs
     table: pa.Table | None = None
     """The verdicts, call by call, where they are known."""
     simulated: bool = False
     signature: str | None = None
+
+
+@dataclass(frozen=True)
+class PairJudge(JudgeSource):
+    """A judge of pairs."""
+
+    name: str
+    kind: JudgeKind
+    answers: AnswersPairs
 
 
 @dataclass(frozen=True)
@@ -234,7 +240,14 @@ def verdict_judge(
     if protocol == {"checklist"}:
         return None
     if protocol == {"rate"}:
-        return PairJudge(name, "points", _item_values(table, study, order, name), table, simulated, signature)
+        return PairJudge(
+            name,
+            "points",
+            _item_values(table, study, order, name),
+            table=table,
+            simulated=simulated,
+            signature=signature,
+        )
     rows = table.filter(pc.equal(table.column("protocol").cast(pa.string()), "compare"))
     criterion = _numbers(study, "criteria", rows.column("criterion"), name)
     a, b = (_numbers(study, "items", rows.column(side), name) for side in ("a", "b"))
@@ -242,7 +255,7 @@ def verdict_judge(
                      for column, codes, default in (("outcome", OUTCOMES, _UNREAD), ("left", SIDES, 2)))  # fmt: skip
     wording = rows.column("paraphrase").fill_null(_NO_WORDING).to_numpy().astype(np.int64)
     answers = _pair_verdicts(order, criterion, a, b, outcome, left, wording)
-    return PairJudge(name, "pairs", answers, table, simulated, signature)
+    return PairJudge(name, "pairs", answers, table=table, simulated=simulated, signature=signature)
 
 
 def rater_judges(study: Study, order: ItemOrder, *, everywhere: bool) -> list[PairJudge]:

@@ -16,11 +16,11 @@ import numpy as np
 import pyarrow as pa
 from numpy.typing import NDArray
 
+from salon.check import CeilingFigures
 from salon.errors import StatsError, UnknownReference
 from salon.evaluate.accuracy import drawing, panel_splits
-from salon.evaluate.answers import unknown_label
+from salon.evaluate.answers import JudgeSource, unknown_label
 from salon.evaluate.judge_figures import spoken_words, usage_figures
-from salon.evaluate.pair_results import CeilingFigures
 from salon.evaluate.people import Bools, Ints
 from salon.evaluate.results import (
     DisputedPoint,
@@ -28,7 +28,6 @@ from salon.evaluate.results import (
     ReportSettings,
     TickAgreement,
     TickCriterion,
-    TickFigures,
     TickJudgeFigures,
     TickKind,
     TickPanelFigures,
@@ -45,13 +44,13 @@ from salon.stats import (
     Estimate,
     Resampling,
     TickCeilings,
+    TickRates,
     leak_warnings,
     match_rate,
     self_agreement,
     tick_accuracy,
     tick_ceilings,
     tick_difference,
-    tick_identity_gap,
     tick_table,
 )
 from salon.study import Point, Route, Rule, Study, agreed, find_route, majority_of_samples
@@ -100,18 +99,14 @@ class TickPanel:
 
 
 @dataclass(frozen=True)
-class TickJudge:
-    """A judge that answered checklists, and where its answers came from."""
+class TickJudge(JudgeSource):
+    """A judge that answered checklists."""
 
     name: str
     kind: TickKind
     answers: Samples
-    table: pa.Table | None = None
-    """The verdicts, call by call, where they are known."""
     everywhere: bool = False
     """Whether a tick without an answer was asked too, and the answer could not be read."""
-    simulated: bool = False
-    signature: str | None = None
     criteria: frozenset[str] = field(default=frozenset())
     """The criteria it answered under."""
 
@@ -187,7 +182,7 @@ def verdict_ticks(
         samples.setdefault((row["criterion"], row["a"], row["point"]), []).append(row["value"])
     if not samples:
         return None
-    return TickJudge(name, "checklist", samples, table, simulated=simulated, signature=signature)
+    return TickJudge(name, "checklist", samples, table=table, simulated=simulated, signature=signature)
 
 
 def rater_ticks(study: Study, *, everywhere: bool) -> list[TickJudge]:
@@ -254,7 +249,7 @@ def _judge_figures(
     judge, panel, rows = answers.judge, answers.panel, answers.rows
     about = (panel.majority[rows], panel.prompt[rows], panel.criterion[rows])
     accuracy = tick_accuracy(tick_table(answers.said[rows], *about, of=len(study.criteria)), **resampling)
-    macro = TickFigures.of(accuracy.macro)
+    macro = accuracy.macro
     samples = [Counter(judge.answers.get(tick, ())) for tick in panel.ticks]
     counts = np.array([[count[1.0], count[0.0]] for count in samples], np.int64).reshape(-1, 2)
     again = (counts.sum(axis=1) >= 2).any()
@@ -265,7 +260,7 @@ def _judge_figures(
         simulated=judge.simulated,
         signature=judge.signature,
         macro=macro,
-        pooled=TickFigures.of(accuracy.pooled, gap=tick_identity_gap(accuracy.pooled)),
+        pooled=accuracy.pooled,
         self_agreement=self_agreement(counts, panel.prompt, **resampling) if again else None,
         samples=max(map(len, judge.answers.values())),
         splits=_splits(answers, resampling),
@@ -274,7 +269,7 @@ def _judge_figures(
                 study,
                 answers,
                 number,
-                None if part is None else TickFigures.of(part, gap=tick_identity_gap(part)),
+                part,
                 tops,
             )
             for number, part in enumerate(accuracy.by_criterion)
@@ -288,7 +283,7 @@ def _judge_figures(
 
 
 def _criterion(
-    study: Study, answers: TickAnswers, number: int, figures: TickFigures | None, tops: Sequence[TickCeilings | None]
+    study: Study, answers: TickAnswers, number: int, figures: TickRates | None, tops: Sequence[TickCeilings | None]
 ) -> TickCriterion:
     panel, id = answers.panel, study.criteria[number].id
     here = panel.on(number)
@@ -558,7 +553,7 @@ def _joint_figures(
         JointAnswers(
             rule=rule,
             judges=judges,
-            macro=TickFigures.of(macro),
+            macro=macro,
             disputed=match_rate(disputed, prompt, **resampling),
             settled_accuracy=accuracy(disputed == 0),
             disputed_accuracy=accuracy(disputed == 1),

@@ -16,6 +16,7 @@ from salon.errors import StatsError
 from salon.evaluate.accuracy import (
     PairCeilings,
     accuracies,
+    accuracy_levels,
     drawing,
     generator_order,
     judge_buckets,
@@ -81,8 +82,7 @@ def judge_figures(
         orders=reached.orders,
         simulated=judge.simulated,
         signature=judge.signature,
-        macro=reached.macro,
-        pooled=reached.pooled,
+        **accuracy_levels(reached, tops),
         with_ties=with_ties(answers, every, resampling),
         buckets=judge_buckets(answers, rows, resampling),
         says_first=match_rate(first, clusters, **resampling) if len(first) else None,

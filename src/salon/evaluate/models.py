@@ -28,6 +28,7 @@ from salon.errors import BadFile, DesignError, TooFew
 from salon.evaluate.accuracy import (
     PairCeilings,
     accuracies,
+    accuracy_levels,
     calibration,
     drawing,
     generator_order,
@@ -36,6 +37,7 @@ from salon.evaluate.accuracy import (
     order_flips,
     paired_comparisons,
     panel_figures,
+    spoken_criteria,
     tau,
 )
 from salon.evaluate.answers import Floats, PairAnswers, PairContestant
@@ -163,14 +165,13 @@ def _contestant_figures(
     resampling, tops = drawing(settings, rng), tops.of(answers)
     pairs, rows = answers.pairs, answers.rows
     reached = accuracies(answers, tops, rng)
-    spoken = [place for place, part in enumerate(reached.by_criterion) if part is not None]
+    spoken = spoken_criteria(reached)
     return JudgeFigures(
         name=contestant.name,
         kind=contestant.kind,
         form=contestant.form,
         signature=contestant.signature,
-        macro=reached.macro,
-        pooled=reached.pooled,
+        **accuracy_levels(reached, tops),
         buckets=model_buckets(answers, rows, tops(spoken), resampling),
         tau=tau(answers, np.arange(len(pairs)), resampling),
         criteria=tuple(

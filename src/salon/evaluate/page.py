@@ -18,7 +18,6 @@ from salon.evaluate.pair_results import CHANCE, AccuracyFigures, JudgeFigures, W
 from salon.evaluate.results import (
     Evaluation,
     TargetFigures,
-    TickFigures,
     TickJudgeFigures,
     TickPanelFigures,
     TickReport,
@@ -64,7 +63,7 @@ from salon.report import (
     sentence,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, TickRates
 from salon.study import Study
 
 LEAK = (
@@ -407,7 +406,7 @@ def standing(figures: AccuracyFigures) -> tuple[str, Badge]:
     return "below", Badge("worse than chance", "alert")
 
 
-def tick_standing(figures: TickFigures) -> tuple[str, Badge]:
+def tick_standing(figures: TickRates) -> tuple[str, Badge]:
     """Can it tell yes from no? By balanced accuracy, which is a half for a coin and for a fixed answer."""
     balanced = figures.balanced
     if balanced is None and figures.parsed_only is None:

@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Annotated, Literal
 
 from pydantic import Field
 
-from salon.stats import Estimate
+from salon.check import CeilingFigures
+from salon.stats import Estimate, PairCalibration, WordingSpread
 from salon.study import Format, Noun
 
 if TYPE_CHECKING:
     from salon.evaluate.validation import HeadFigures
-    from salon.stats import Accuracy, Ceilings, TickCeilings
+    from salon.stats import Accuracy, Ceilings
 
 Rate = Annotated[Estimate, Format("estimate", 3)]
 MaybeRate = Annotated[Estimate | None, Format("estimate", 3)]
@@ -43,60 +44,6 @@ NO_CEILING = "ceilings need two votes on a pair, and a majority on some"
 MACRO_CEILING = "a mean over criteria has no ceiling of its own: see the criteria"
 
 # -- accuracy and ceilings ---------------------------------------------------------------------------------------------
-
-
-class CeilingFigures(Noun):
-    """What can be reached against these people; see `salon check`."""
-
-    next_rater: Rate = Field(
-        title="Next rater",
-        description="Accuracy of one more person against this panel: a point of its range (a beta law's where that "
-        "fits) with the interval of the range.",
-    )
-    oracle: Rate = Field(
-        title="Oracle",
-        description="Accuracy of a predictor that knows everyone's odds: a point of its range, and the range's "
-        "interval.",
-    )
-    next_rater_range: tuple[float, float] = Field(
-        description="The same over all laws of the odds that fit the votes, without sampling error. Quote this one."
-    )
-    oracle_range: tuple[float, float] = Field(
-        description="The same over all laws of the odds that fit the votes, without sampling error. Quote this one."
-    )
-    leave_one_out: MaybeRate = Field(
-        default=None,
-        title="Leave one out",
-        description="A rater against the majority of the others, whose ties count half.",
-    )
-    leave_one_out_dropped: MaybeRate = Field(
-        default=None, title="Ties dropped", description="The same where the others are not tied."
-    )
-    panel: MaybeRate = Field(
-        default=None,
-        title="Panel",
-        description="A rater against a majority that holds the rater: too high, as the rater is in it.",
-    )
-    cap: MaybeRate = Field(
-        default=None, title="Cap", description="1 for majorities of more than one vote, else 1/2. Not a bound."
-    )
-    pairs: int | None = Field(default=None, description="Pairs with two votes or more; null for checklists.")
-    tied_share: Annotated[float | None, Format("percent", 1)] = Field(
-        default=None, title="Tied", description="Share of these without a majority: in no accuracy."
-    )
-    left_out: int = Field(default=0, description="Pairs (ticks) with fewer than two votes: in no ceiling.")
-
-    @classmethod
-    def of(cls, top: Ceilings | TickCeilings | None) -> CeilingFigures | None:
-        """A kernel's ceilings as part of a report."""
-        if top is None:
-            return None
-        estimates = ("next_rater", "oracle", "leave_one_out", "leave_one_out_dropped", "panel", "cap")
-        plain = ("next_rater_range", "oracle_range", "pairs", "tied_share", "left_out")
-        return cls(
-            **{name: getattr(top, name, None) for name in estimates},
-            **{name: getattr(top, name, None) for name in plain},
-        )
 
 
 class AccuracyFigures(Noun):
@@ -166,25 +113,6 @@ class BucketFigures(Noun):
     )
 
 
-class WordingFigures(Noun):
-    """Accuracy by wording of the question."""
-
-    wordings: tuple[int, ...] = Field(description="Numbers of one criterion's wordings, from 0; empty over several.")
-    means: tuple[float, ...] = Field(description="Accuracy under each.")
-    pairs: tuple[int, ...] = Field(description="Pairs under each.")
-    sd: float = Field(
-        title="Paraphrase sd",
-        description="Standard deviation of a criterion's means over its wordings; over several criteria, the mean.",
-    )
-    expected: float = Field(
-        title="By chance", description="The same if the wording made no difference: few pairs alone spread so."
-    )
-    p: Annotated[float, Format("p")] = Field(
-        title="p", description="Share of random deals of wordings with as large a spread."
-    )
-    deals: int = Field(title="Deals", description="Random deals behind `expected` and `p`.")
-
-
 class JudgeCriterion(Noun):
     """One judge on one criterion."""
 
@@ -200,7 +128,7 @@ class JudgeCriterion(Noun):
     tau: MaybeRate = Field(
         default=None, title="Tau", description="Kendall's tau-b to the modal rater, mean over prompts."
     )
-    wordings: WordingFigures | None = Field(default=None, description="Accuracy by wording; null without wordings.")
+    wordings: WordingSpread | None = Field(default=None, description="Accuracy by wording; null without wordings.")
     asked: int = Field(title="Asked", description="Pairs that were asked about and have votes, tied panels too.")
     decided: int = Field(
         title="Pairs", description="Of those, pairs on which the panel has a majority: the denominator."
@@ -282,34 +210,6 @@ class WorstCase(Noun):
     margin: float | None = Field(default=None, description="Difference of a scorer's two numbers.")
 
 
-class BinFigures(Noun):
-    """Pairs that were given about the same chance."""
-
-    predicted: float = Field(description="Mean chance of the predicted winner.")
-    observed: Rate = Field(description="Share of votes it got.")
-    pairs: int = Field(description="Pairs in the bin.")
-    votes: float = Field(description="Votes on them; a tie is half a vote for either.")
-
-
-class CalibrationFigures(Noun):
-    """Are its chances honest?"""
-
-    brier: Annotated[Estimate, Format("estimate", 4)] = Field(
-        title="Brier", description="Mean squared distance of chance and vote; a coin has 0.25."
-    )
-    ece: Annotated[Estimate, Format("estimate", 4)] = Field(
-        title="ECE", description="Mean distance of chance and share of votes over bins."
-    )
-    expected_ece: Annotated[float, Format("number", 4)] = Field(
-        title="If honest", description="The same for honest chances with as few votes."
-    )
-    slope: Annotated[Estimate | None, Format("estimate", 2)] = Field(
-        title="Slope", description="1 honest, below 1 too sure, above 1 too shy; null where votes fix none."
-    )
-    bins: tuple[BinFigures, ...] = Field(description="The reliability diagram.")
-    pairs: int = Field(title="Pairs", description="Pairs with a chance and a vote.")
-
-
 class GeneratorFigures(Noun):
     """One generator among people and by a judge."""
 
@@ -376,13 +276,13 @@ class JudgeFigures(Noun):
         "content.",
     )
     criteria: tuple[JudgeCriterion, ...] = Field(description="Criterion by criterion.")
-    wordings: WordingFigures | None = Field(default=None, description="Mean over criteria of their spread.")
+    wordings: WordingSpread | None = Field(default=None, description="Mean over criteria of their spread.")
     self_agreement: MaybeRate = Field(
         default=None, title="Two samples agree", description="Chance that two samples of a question agree."
     )
     samples: int = Field(default=1, title="Samples", description="Most samples of one question.")
     bands: tuple[BandFigures, ...] = Field(default=(), description="Where its numbers lie; none for a judge of pairs.")
-    calibration: CalibrationFigures | None = Field(default=None, description="Null where its numbers are no log-odds.")
+    calibration: PairCalibration | None = Field(default=None, description="Null where its numbers are no log-odds.")
     generators: GeneratorOrder | None = Field(default=None, description="Order of generators, over all criteria.")
     order_flips: MaybeRate = Field(
         default=None,

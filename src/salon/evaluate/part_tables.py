@@ -15,9 +15,7 @@ from dataclasses import dataclass
 import pyarrow as pa
 from markupsafe import Markup
 
-from salon.evaluate.pair_results import (
-    CeilingFigures,
-)
+from salon.check import CeilingFigures
 from salon.evaluate.results import (
     Checkpoint,
     CostRow,
@@ -35,7 +33,6 @@ from salon.evaluate.results import (
     TargetFigures,
     TickAgreement,
     TickCriterion,
-    TickFigures,
     TickJudgeFigures,
     TickPanelFigures,
     TickPoint,
@@ -56,7 +53,7 @@ from salon.report import (
     one_way,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, TickRates
 from salon.store import escape_md
 
 MOST_POINTS, MOST_COLUMNS = 40, 6
@@ -86,7 +83,7 @@ def flag_tables(report: Evaluation, names: Names) -> list[Table]:
 
 def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption: str) -> Table:
     """Judges of checklists, by some of their figures."""
-    parts: list[Part] = [Column("name", "Judge"), (TickFigures, figures)]
+    parts: list[Part] = [Column("name", "Judge"), (TickRates, figures)]
     parts += [(TickJudgeFigures, ("to_best",))] if "accuracy" in figures else []
     return make_table(parts, [(judge_cell(judge, names), judge.macro, judge) for judge in ticks.judges], caption)
 
@@ -94,7 +91,7 @@ def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption:
 def tick_criterion_table(judge: TickJudgeFigures) -> Table:
     """Every figure of a judge of checklists, criterion by criterion."""
     parts: list[Part] = [
-        Column("name", "Criterion"), (TickFigures, (*TICK_ACCURACY, *TICK_ERRORS)),
+        Column("name", "Criterion"), (TickRates, (*TICK_ACCURACY, *TICK_ERRORS)),
         (TickCriterion, ("decided", "asked", "panel_ticks")),
     ]  # fmt: skip
     rows = [
@@ -169,7 +166,7 @@ def joint_tables(report: Evaluation, ticks: TickReport, names: Names) -> list[Ta
     tables = []
     if ticks.together:
         parts: list[Part] = [
-            Column("rule", "Rule"), (TickFigures, ("accuracy", "parsed_only", "unread", "lean")),
+            Column("rule", "Rule"), (TickRates, ("accuracy", "parsed_only", "unread", "lean")),
             (JointAnswers, ("disputed", "settled_accuracy", "disputed_accuracy")),
         ]  # fmt: skip
         rows: list[tuple[object, ...]] = []
@@ -291,7 +288,7 @@ class ScoreColumn:
 
 
 @dataclass(frozen=True)
-class ScoreRow:
+class PaperTableRow:
     """A method, or a trained one less its base."""
 
     method: str
@@ -308,7 +305,7 @@ class ScoreBlock:
 
     target: str
     heading: str
-    rows: tuple[ScoreRow, ...]
+    rows: tuple[PaperTableRow, ...]
     opens_target: bool = False
     """Whether it is the first block of its target."""
 
@@ -337,7 +334,7 @@ class ScorePaperTable:
         words = ["Method", *(["Labels"] if self.has_labels else [])]
         return [*words, *(column.head for column in self.columns), *(["Scale"] if self.has_notes else [])]
 
-    def cells(self, row: ScoreRow) -> list[str]:
+    def cells(self, row: PaperTableRow) -> list[str]:
         """A row as texts; a difference has a sign, and in the columns of means its interval."""
         words = [row.method, *([row.labels] if self.has_labels else [])]
         texts = [_text(figure, column, row) for figure, column in zip(row.figures, self.columns, strict=True)]
@@ -361,9 +358,9 @@ def paper_table(report: Evaluation, kind: TableKind) -> ScorePaperTable:
         rows = {}
         for scorer in target.scorers:
             parts = {part.id: part.agreed for part in getattr(scorer, of)}
-            rows[scorer.name] = ScoreRow(scorer.name, scorer.labels, _part_figures(parts, names, scorer.overall))
+            rows[scorer.name] = PaperTableRow(scorer.name, scorer.labels, _part_figures(parts, names, scorer.overall))
         differences = [
-            ScoreRow(
+            PaperTableRow(
                 f"{less.scorer} - {less.base}",
                 "",
                 _part_figures({part.id: part for part in getattr(less, of)}, names, less),
@@ -402,7 +399,7 @@ def _scale_table(report: Evaluation) -> ScorePaperTable:
 
     overall = [{scorer.name: scorer.overall for scorer in target.scorers} for target in report.targets]
     rows = {
-        scorer.name: ScoreRow(
+        scorer.name: PaperTableRow(
             scorer.name,
             scorer.labels,
             (*errors(overall, scorer.name), scorer.overall.mean, scorer.overall.shift),
@@ -412,7 +409,7 @@ def _scale_table(report: Evaluation) -> ScorePaperTable:
     }
     over_base = [{less.scorer: less for less in target.over_base} for target in report.targets]
     differences = [
-        ScoreRow(
+        PaperTableRow(
             f"{less.scorer} - {less.base}", "", (*errors(over_base, less.scorer), less.mean, None), is_difference=True
         )
         for less in first.over_base
@@ -420,7 +417,9 @@ def _scale_table(report: Evaluation) -> ScorePaperTable:
     return ScorePaperTable("scale", TITLES["scale"], columns, tuple(_blocks(first, rows, differences)))
 
 
-def _blocks(target: TargetFigures, rows: Mapping[str, ScoreRow], differences: Sequence[ScoreRow]) -> list[ScoreBlock]:
+def _blocks(
+    target: TargetFigures, rows: Mapping[str, PaperTableRow], differences: Sequence[PaperTableRow]
+) -> list[ScoreBlock]:
     """Base, trained, the two held against each other, and the others; empty groups are left out."""
     blocks: list[ScoreBlock] = []
     for group, heading in GROUPS.items():
@@ -432,7 +431,7 @@ def _blocks(target: TargetFigures, rows: Mapping[str, ScoreRow], differences: Se
     return blocks
 
 
-def _text(figure: Estimate | None, column: ScoreColumn, row: ScoreRow) -> str:
+def _text(figure: Estimate | None, column: ScoreColumn, row: PaperTableRow) -> str:
     if figure is None:
         return "" if row.is_difference else numbers.MISSING
     text = numbers.fixed(figure.value, column.decimals)

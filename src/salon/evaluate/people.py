@@ -17,6 +17,7 @@ import pyarrow.compute as pc
 from numpy.typing import NDArray
 
 from salon.errors import BadColumns, DesignError, TooFew
+from salon.stats import ComparisonColumns
 from salon.study import BOTH_BAD, JUDGMENTS, TIE, Study, pair_votes, study_votes
 
 Ints = NDArray[np.int64]
@@ -268,23 +269,6 @@ class StudyPart:
         return self.study.criteria[self.number].id
 
 
-@dataclass(frozen=True)
-class Duels:
-    """Answers about two pictures of different generators. Rankings and ratings give one for each pair they order."""
-
-    a: Ints
-    """Items, as everywhere below numbers of the study."""
-    b: Ints
-    outcome: Ints
-    """0 a is better, 1 b is better, 2 tie."""
-    rater: Ints
-    left: Ints
-    """0 a was left, 1 b was left, 2 unknown."""
-
-    def __len__(self) -> int:
-        return len(self.a)
-
-
 def study_parts(study: Study, criteria: Sequence[str], *, by_category: bool) -> Iterator[StudyPart]:
     """The parts with answers that order something: each criterion over all categories, then in each."""
     categories = item_categories(study)
@@ -307,8 +291,11 @@ def study_parts(study: Study, criteria: Sequence[str], *, by_category: bool) -> 
                 yield part
 
 
-def study_duels(part: StudyPart, *, both_bad: str) -> Duels:
-    """The duels of a part; 'both bad' left out, or a tie where that is asked for."""
+def study_duels(part: StudyPart, *, both_bad: str) -> ComparisonColumns:
+    """Answers about two pictures of different generators; rankings and ratings give one for each pair they order.
+
+    Items are numbers of the study; 'both bad' left out, or a tie where that is asked for.
+    """
     study = part.study
     if part.protocol == "comparisons":
         view = study.comparisons
@@ -324,7 +311,7 @@ def study_duels(part: StudyPart, *, both_bad: str) -> Duels:
     if both_bad == "tie":
         outcome = np.where(outcome == BOTH_BAD, TIE, outcome)
     usable &= outcome != BOTH_BAD
-    return Duels(*(column[usable] for column in (a, b, outcome, rater, left)))
+    return ComparisonColumns(*(column[usable] for column in (a, b, rater, left, outcome)))
 
 
 def item_generators(study: Study) -> tuple[tuple[str, ...], Ints]:

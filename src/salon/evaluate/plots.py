@@ -8,7 +8,6 @@ from dataclasses import dataclass
 import numpy as np
 from markupsafe import Markup
 
-from salon.evaluate.pair_results import BinFigures
 from salon.report import (
     LINE,
     LinearScale,
@@ -30,6 +29,7 @@ from salon.report import (
     y_grid,
     y_ticks_width,
 )
+from salon.stats import CalibrationBin
 
 # -- bias against perception -------------------------------------------------------------------------------------------
 
@@ -141,7 +141,7 @@ _ROOM = 34
 _HEIGHT = 250
 
 
-def _reliability_data(bins: Sequence[BinFigures], **_: object) -> Rows:
+def _reliability_data(bins: Sequence[CalibrationBin], **_: object) -> Rows:
     return [
         {"chance given": bin.predicted, "share of votes": bin.observed.value, "low": bin.observed.low,
          "high": bin.observed.high, "pairs": bin.pairs}
@@ -150,7 +150,7 @@ def _reliability_data(bins: Sequence[BinFigures], **_: object) -> Rows:
 
 
 @redrawable(_reliability_data)
-def reliability_plot(bins: Sequence[BinFigures], *, title: str, width: int) -> Markup:
+def reliability_plot(bins: Sequence[CalibrationBin], *, title: str, width: int) -> Markup:
     """A dot for each bin, its interval upwards and downwards; on the line chances are honest, below it too sure."""
     top, bottom = 26.0, _HEIGHT - 2 * LINE - 10
     ends = [end for bin in bins for end in (bin.observed.value, bin.observed.low, bin.observed.high)]
@@ -173,7 +173,7 @@ def reliability_plot(bins: Sequence[BinFigures], *, title: str, width: int) -> M
     )
 
 
-def _reliability_dot(bin: BinFigures, x: LinearScale, y: LinearScale) -> Markup:
+def _reliability_dot(bin: CalibrationBin, x: LinearScale, y: LinearScale) -> Markup:
     at, observed = x(bin.predicted), bin.observed
     ends = [
         line(at, y(end), at, y(observed.value), "cohort-1 whisker", **number_marks(end))

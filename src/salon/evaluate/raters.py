@@ -44,7 +44,7 @@ class PanelVotes:
     """0 for item a, 1 for item b, 2 tie."""
     again: Ints
     """(answers, 3): pair, rater and side of repeated questions; they are no votes."""
-    shown: Ints
+    seen_first: Ints
     """(answers, 3): pair, rater and 1 where the item named was shown first; of comparisons with a known order."""
 
     @classmethod
@@ -56,7 +56,8 @@ class PanelVotes:
             for side in (pairs.item_a, pairs.item_b)
         )
         persons, view = is_person(study), study.comparisons
-        parts, again, shown = [np.empty((0, 3), np.int64)], [np.empty((0, 3), np.int64)], [np.empty((0, 3), np.int64)]
+        nothing = np.empty((0, 3), np.int64)
+        parts, again, seen_first = [nothing], [nothing], [nothing]
         for place, (criterion, _) in enumerate(pairs.criteria):
             rows, number = pairs.on(place), ids.index(criterion)
             finder = _PairFinder(rows, a[rows].astype(np.int64), b[rows].astype(np.int64), items)
@@ -67,11 +68,11 @@ class PanelVotes:
             row, side = finder.sides(view.a[mine], view.b[mine], view.outcome[mine], both_bad_ties=pairs.both_bad_ties)
             repeated = (row >= 0) & (view.repeat[mine] > 0)
             again.append(np.column_stack([row, view.rater[mine], side])[repeated])
-            named = (row >= 0) & (view.repeat[mine] == 0) & (side < _TIE_SIDE) & (view.left[mine] < _UNKNOWN)
+            names_item = (row >= 0) & (view.repeat[mine] == 0) & (side < _TIE_SIDE) & (view.left[mine] < _UNKNOWN)
             first = view.outcome[mine] == view.left[mine]
-            shown.append(np.column_stack([row, view.rater[mine], first])[named])
+            seen_first.append(np.column_stack([row, view.rater[mine], first])[names_item])
         row, rater, side = np.concatenate(parts).T
-        return cls(row, rater, side, np.concatenate(again), np.concatenate(shown))
+        return cls(row, rater, side, np.concatenate(again), np.concatenate(seen_first))
 
 
 @dataclass(frozen=True)
@@ -92,8 +93,8 @@ class _PairFinder:
             return np.full(len(wanted), -1), np.full(len(wanted), _TIE_SIDE)
         at = order[np.minimum(np.searchsorted(keys[order], wanted), len(keys) - 1)]
         is_there = (keys[at] == wanted) & (both_bad_ties | (outcome <= _TIE_SIDE))
-        named = outcome < _TIE_SIDE
-        side = np.where(named, np.where(self.a[at] == a, outcome, 1 - outcome), _TIE_SIDE)
+        names_item = outcome < _TIE_SIDE
+        side = np.where(names_item, np.where(self.a[at] == a, outcome, 1 - outcome), _TIE_SIDE)
         return np.where(is_there, self.rows[at], -1), side.astype(np.int64)
 
 
@@ -120,7 +121,7 @@ class RaterAnswers:
 
     def named_first(self, pairs: TestPairs) -> tuple[Ints, Ints]:
         """Of each answer that names an item 1 where it was shown first, else 0; and the prompt."""
-        row, _, first = self.votes.shown[self.votes.shown[:, 1] == self.rater].T
+        row, _, first = self.votes.seen_first[self.votes.seen_first[:, 1] == self.rater].T
         return first, pairs.group[row]
 
 
@@ -203,7 +204,7 @@ LEAVE_ONE_OUT = (
 FIRST_ANSWER = "of a person the first answer to a question counts; repeated ones are in the self-agreement alone: {}"
 NEITHER = (
     "where a person is compared with another judge, both are held against the people who are neither of the two, on "
-    "the pairs that both answered"
+    "the pairs that both answered; `salon evaluate` tests two people only where one of them comes first"
 )
 ONE_SIDED = 0.1
 """Distance from a half, of the share of answers for the item shown first, that is worth a look."""
@@ -221,26 +222,31 @@ def person_policies(judges: Sequence[JudgeFigures]) -> list[str]:
 
 
 def person_warnings(judges: Sequence[JudgeFigures]) -> list[str]:
-    """People who name one side too often to be looking, and those who agree more than independent people can."""
-    warnings = []
-    for judge in judges:
-        share = judge.says_first
-        if judge.kind != "person":
-            continue
-        accuracy = judge.pooled.accuracy
-        if accuracy.low is None or accuracy.low <= CHANCE:
-            warnings.append(f"{judge.name} is not shown to agree with the others more often than a coin would")
-        if share is not None and share.low is not None and share.high is not None:
-            far = share.low > CHANCE or share.high < CHANCE
-            if far and abs(share.value - CHANCE) > ONE_SIDED:
-                warnings.append(f"{judge.name} names the item shown first in {share.value:.0%} of the answers")
-        above = [part.name for part in judge.criteria for words in part.warnings if "leak" in words]
-        if above:
-            warnings.append(
-                f"{judge.name} is above what an oracle could reach: are these answers copied, or of one person under "
-                f"two names? {first_names(above)}"
-            )
-    return warnings
+    """People at chance, who look at sides, or who agree more than independent people can."""
+    people = [judge for judge in judges if judge.kind == "person"]
+    about: dict[str, list[str]] = {
+        "not shown to agree with the others more often than a coin would": [
+            judge.name for judge in people if (low := judge.pooled.accuracy.low) is None or low <= CHANCE
+        ],
+        "the item shown first is named too often or too rarely": [
+            f"{judge.name} ({judge.says_first.value:.0%})"
+            for judge in people
+            if judge.says_first is not None and _is_one_sided(judge.says_first)
+        ],
+        "above what an oracle could reach; are answers copied, or of one person under two names": [
+            f"{judge.name} on {part.name}"
+            for judge in people
+            for part in judge.criteria
+            if any("leak" in words for words in part.warnings)
+        ],
+    }
+    return [f"{words}: {first_names(names)}" for words, names in about.items() if names]
+
+
+def _is_one_sided(share: Estimate) -> bool:
+    if share.low is None or share.high is None or share.low <= CHANCE <= share.high:
+        return False
+    return abs(share.value - CHANCE) > ONE_SIDED
 
 
 def require_others(pairs: TestPairs, contestants: Sequence[PairContestant]) -> None:

@@ -10,13 +10,13 @@ be given is None, and the policies say why. Titles and descriptions of fields ar
 from __future__ import annotations
 
 import hashlib
-from typing import TYPE_CHECKING, Annotated, Final, Literal, get_args
+from typing import Annotated, Final, Literal, get_args
 
 import numpy as np
 from pydantic import Field
 
+from salon.check import CeilingFigures
 from salon.evaluate.pair_results import (
-    CeilingFigures,
     FigureCorrelation,
     JudgeAgreement,
     JudgeFigures,
@@ -28,11 +28,8 @@ from salon.evaluate.pair_results import (
     SeedSpread,
     UsageFigures,
 )
-from salon.stats import Estimate
+from salon.stats import Estimate, TickRates
 from salon.study import CompareWithin, Format, Noun, Signature
-
-if TYPE_CHECKING:
-    from salon.stats import TickRates
 
 FORMAT: Final = "salon.evaluation/1"
 TickKind = Literal["checklist", "rater"]
@@ -126,47 +123,6 @@ class ScoreEvaluationSettings(Noun):
 # -- checklists --------------------------------------------------------------------------------------------------------
 
 
-class TickFigures(Noun):
-    """A judge against the people who ticked: on one criterion, on all ticks pooled, or as the mean over criteria."""
-
-    accuracy: Rate = Field(
-        title="Accuracy", description="Headline: unread answers count 0, evenly split panels are left out."
-    )
-    parsed_only: MaybeRate = Field(title="Parsed only", description="Over the ticks that were read.")
-    balanced: MaybeRate = Field(
-        title="Balanced", description="Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer."
-    )
-    kappa: MaybeRate = Field(title="κ", description="Cohen's kappa with the majority: 0 by chance.")
-    on_yes: MaybeRate = Field(title="Right on yes", description="Where people say yes, share on which the judge does.")
-    on_no: MaybeRate = Field(title="Right on no", description="Where people say no, share on which the judge does.")
-    pass_rate: MaybeRate = Field(title="Passes", description="Share of the read ticks that the judge passes.")
-    people_pass: MaybeRate = Field(title="People pass", description="Share of the same ticks that people pass.")
-    lean: MaybeRate = Field(
-        title="Lean", description="The judge's pass rate less that of people: above 0 it is too kind."
-    )
-    constant: Rate = Field(
-        title="Fixed answer", description="Accuracy of the better fixed answer, always yes or always no: chance."
-    )
-    gain: Rate = Field(title="Gain", description="Accuracy less `constant`.")
-    unread: Rate = Field(title="Unread", description="u: share of ticks without a readable answer.")
-    ticks: int = Field(title="Ticks", description="Ticks in the denominator.")
-    identity_gap: float | None = Field(
-        default=None,
-        description="|accuracy - (1-u)(y on_yes + (1-y) on_no)|, y = `people_pass`: rounding only. None for means over "
-        "criteria.",
-    )
-
-    @classmethod
-    def of(cls, rates: TickRates, *, gap: float | None = None) -> TickFigures:
-        """A kernel's figures as part of a report."""
-        plain = ("ticks", "identity_gap")
-        return cls(
-            **{name: getattr(rates, name) for name in cls.model_fields if name not in plain},
-            ticks=rates.ticks,
-            identity_gap=gap,
-        )
-
-
 class TickSplit(Noun):
     """Accuracy where the panel split so."""
 
@@ -180,7 +136,7 @@ class TickCriterion(Noun):
 
     criterion: str = Field(description="Id of the criterion.")
     name: str = Field(title="Criterion", description="Its name.")
-    figures: TickFigures | None = Field(description="None when the judge met no tick with a majority.")
+    figures: TickRates | None = Field(description="None when the judge met no tick with a majority.")
     asked: int = Field(title="Asked", description="Ticks that were asked about and that people answered.")
     decided: int = Field(title="Ticks", description="Of those, ticks on which people have a majority: the denominator.")
     panel_ticks: int = Field(title="of", description="All ticks with a majority, asked or not.")
@@ -219,8 +175,8 @@ class TickJudgeFigures(Noun):
     kind: TickKind = Field(description="Where its answers come from: a checklist it was given, a rater of the study.")
     simulated: bool = Field(default=False, description="True when no model answered.")
     signature: str | None = Field(default=None, description="What made its answers, where that is known.")
-    macro: TickFigures = Field(description="Means over criteria.")
-    pooled: TickFigures = Field(description="All ticks of all criteria together.")
+    macro: TickRates = Field(description="Means over criteria.")
+    pooled: TickRates = Field(description="All ticks of all criteria together.")
     splits: tuple[TickSplit, ...] = Field(default=(), description="By how people split, clearest first.")
     criteria: tuple[TickCriterion, ...] = Field(description="Criterion by criterion.")
     points: tuple[TickPoint, ...] = Field(description="Point by point, hardest first.")
@@ -257,7 +213,7 @@ class JointAnswers(Noun):
         title="Rule", description="majority: more than half of those asked; unanimous: yes where all say yes; routes."
     )
     judges: tuple[str, ...] = Field(description="Their names.")
-    macro: TickFigures = Field(description="Means over criteria; a tick the rule leaves open counts as unread.")
+    macro: TickRates = Field(description="Means over criteria; a tick the rule leaves open counts as unread.")
     disputed: Rate = Field(title="Disputed", description="Share of ticks on which some say yes and some no.")
     settled_accuracy: MaybeRate = Field(
         title="When they agree", description="Accuracy where those who could be read all say the same."

@@ -6,8 +6,9 @@ from collections.abc import Sequence
 
 from markupsafe import Markup
 
+from salon.check import CeilingFigures
 from salon.evaluate import part_tables, tables
-from salon.evaluate.pair_results import CHANCE, KIND_WORDS, CeilingFigures, JudgeFigures, PanelFigures
+from salon.evaluate.pair_results import CHANCE, KIND_WORDS, JudgeFigures, PanelFigures
 from salon.evaluate.part_tables import paper_table
 from salon.evaluate.plots import BiasDot, bias_plot, reliability_plot
 from salon.evaluate.results import KINDS, Evaluation, ScoreAgreement, TargetFigures, TickPanelFigures, TickReport

@@ -10,16 +10,14 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from markupsafe import Markup
-from pydantic import BaseModel
 
+from salon.check import CeilingFigures
 from salon.evaluate.pair_results import (
     CHANCE,
     KIND_WORDS,
     AccuracyFigures,
     BandFigures,
     BucketFigures,
-    CalibrationFigures,
-    CeilingFigures,
     FigureCorrelation,
     JudgeAgreement,
     JudgeCriterion,
@@ -29,7 +27,6 @@ from salon.evaluate.pair_results import (
     PanelFigures,
     SeedSpread,
     UsageFigures,
-    WordingFigures,
 )
 from salon.evaluate.results import (
     Evaluation,
@@ -57,11 +54,11 @@ from salon.report import (
     value,
 )
 from salon.report.words import fixed
-from salon.stats import Estimate
+from salon.stats import Estimate, PairCalibration, WordingSpread
 
 Names = Mapping[str, str]
 """How each judge is printed."""
-Part = tuple[type[BaseModel], Sequence[str]] | Column
+Part = tuple[type, Sequence[str]] | Column
 """Some fields of a result class, or one column of its own."""
 NAME = 44
 SURE = 0.05
@@ -211,7 +208,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
         Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
         (CeilingFigures, QUOTED),
         (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
-        (JudgeFigures, ("says_first",)), (CalibrationFigures, ("slope",)),
+        (JudgeFigures, ("says_first",)), (PairCalibration, ("slope",)),
         Column("generators", "Generators", "estimate", 2, "Spearman's correlation with people over generators"),
         (AccuracyFigures, ("pairs", "unscored")), (UsageFigures, ("cost_per_point",)),
     ]  # fmt: skip
@@ -394,8 +391,8 @@ def wording_tables(report: Evaluation, names: Names) -> list[Table]:
     if not judges:
         return []
     parts: list[Part] = [
-        JUDGE, (WordingFigures, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
-        (WordingFigures, ("deals",)),
+        JUDGE, (WordingSpread, ("sd", "expected", "p")), Column("worst", "Criterion with the largest sd"),
+        (WordingSpread, ("deals",)),
     ]  # fmt: skip
     rows = [
         (judge, judge.wordings, "–" if id is None else brief(criteria[id]), judge.wordings)
@@ -448,8 +445,8 @@ def band_table(report: Evaluation, names: Names) -> Table | None:
 def calibration_table(report: Evaluation, names: Names) -> Table | None:
     """One line of figures for each judge that gives chances."""
     parts: list[Part] = [
-        JUDGE, (CalibrationFigures, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
-        (CalibrationFigures, ("pairs",)),
+        JUDGE, (PairCalibration, ("brier", "ece", "expected_ece", "slope")), Column("verdict", "Verdict", "badge"),
+        (PairCalibration, ("pairs",)),
     ]  # fmt: skip
     calibrated = [(judge, judge.calibration) for judge in report.judges if judge.calibration is not None]
     rows = [(judge, figures, honesty(figures), figures) for judge, figures in calibrated]
@@ -457,7 +454,7 @@ def calibration_table(report: Evaluation, names: Names) -> Table | None:
     return make_table(parts, rows, caption, names) if rows else None
 
 
-def honesty(figures: CalibrationFigures) -> Badge:
+def honesty(figures: PairCalibration) -> Badge:
     """What the slope says."""
     slope = figures.slope
     if slope is None or slope.low is None or slope.high is None:

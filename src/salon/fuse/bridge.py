@@ -35,7 +35,6 @@ from salon.fuse.bridge_plan import (
     study_answers,
 )
 from salon.fuse.bridge_scale import (
-    LatentScores,
     PoolAnswers,
     PoolScale,
     calibration_curve,
@@ -46,6 +45,7 @@ from salon.fuse.bridge_scale import (
     pool_answers,
     random_placements,
 )
+from salon.stats import Placement
 from salon.study import Noun, Score, Scores, Signature, Study
 
 FORMAT: Final = "salon.bridge/1"
@@ -238,7 +238,7 @@ def _measure_group(met: PoolAnswers, size: int, settings: BridgeSettings, where:
 
 
 def _rows(
-    group: str, items: Sequence[str], criterion: str, plan: BridgePlan, latent: LatentScores, settings: BridgeSettings
+    group: str, items: Sequence[str], criterion: str, plan: BridgePlan, latent: Placement, settings: BridgeSettings
 ) -> list[BridgeRow]:
     to_scale = calibration_curve(latent.mean, settings)
     value, low, high = (to_scale.apply(q) for q in (latent.mean, latent.low, latent.high))
@@ -270,7 +270,7 @@ def _scale(
     plan: BridgePlan,
     scale: PoolScale,
     met: PoolAnswers,
-    latent: LatentScores,
+    latent: Placement,
     settings: BridgeSettings,
 ) -> BridgeScale:
     outcomes = np.concatenate([met.pool[2], met.placements[2]])

@@ -55,18 +55,6 @@ class PoolScale:
     """Size of a logit: 1, or Elo's points."""
 
 
-@dataclass(frozen=True)
-class LatentScores:
-    """Scores of all items of a group before calibration; sd and interval are NaN where none can be given."""
-
-    mean: Floats
-    sd: Floats
-    low: Floats
-    high: Floats
-    answers: Ints
-    """Answers that each item's score rests on."""
-
-
 def pool_answers(plan: BridgePlan, answers: BridgeAnswers, criterion: int) -> PoolAnswers:
     """Decided answers and ties of one criterion; 'both bad' and pairs without a pool item order nothing here."""
     outcome = answers.outcomes[:, criterion].astype(np.int64)
@@ -104,8 +92,9 @@ def sort_pool_answers(scale: PoolScale, met: PoolAnswers, rest: int) -> Placemen
     return sort_answers(scale.pool, *met.placements, rest)
 
 
-def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: float) -> LatentScores:
-    """Pool items keep the pool's fit; every other item is placed by its posterior."""
+def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: float) -> Placement:
+    """Scores of all items of a group before calibration: pool items keep the pool's fit, every other item is placed by
+    its posterior. Errors and intervals are NaN where none can be given."""
     placed = place(scale.pool, *met.placements, len(plan.rest), level=level)
     n = np.bincount(np.concatenate(met.pool[:2]), minlength=len(plan.pool))
     sd = np.full(len(plan.pool), np.nan) if scale.errors is None else scale.errors
@@ -115,7 +104,7 @@ def latent_scores(plan: BridgePlan, scale: PoolScale, met: PoolAnswers, level: f
     for name in ("mean", "sd", "low", "high", "answers"):
         joined[name] = np.zeros(plan.items, dtype=getattr(placed, name).dtype)
         joined[name][plan.pool], joined[name][plan.rest] = getattr(own, name), getattr(placed, name)
-    return LatentScores(**joined)
+    return Placement(**joined, level=level)
 
 
 def calibration_curve(q: Floats, settings: BridgeSettings) -> Sigmoid:

@@ -19,8 +19,9 @@ from pydantic import Field
 
 from salon.fuse.bridge import run_bridge
 from salon.fuse.bridge_plan import BridgeAnswers, BridgePlan, Ints, plan_group, planned_calls
-from salon.fuse.bridge_scale import LatentScores, latent_scores, measure_pool, pool_answers
+from salon.fuse.bridge_scale import latent_scores, measure_pool, pool_answers
 from salon.fuse.settings import RehearsalSettings
+from salon.stats import Placement
 from salon.study import Noun, Signature
 
 Floats = NDArray[np.float64]
@@ -162,7 +163,7 @@ def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
     return np.asarray((plan.place[answers.pairs] >= 0).all(axis=1))
 
 
-def _coverage(plan: BridgePlan, latent: LatentScores, truth: Floats) -> float | None:
+def _coverage(plan: BridgePlan, latent: Placement, truth: Floats) -> float | None:
     """Scores are centred on the pool, and so must the truth be."""
     if not len(plan.rest):
         return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import fields
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from salon.fuse.results import (
 from salon.fuse.scores import FEWEST_MODERATED, MANY_CLUSTERS, ScoredGroup
 from salon.stats import (
     CrowdPrior,
+    GraphShape,
     PairCounts,
     RaterResiduals,
     Sigmoid,
@@ -93,11 +95,9 @@ def group_figures(scored: ScoredGroup, settings: FuseSettings) -> GroupFigures:
     graph = None
     if counts is not None:
         health, order = counts_connectivity(counts, paths=group.items <= MOST_WALKED), counts_dominance(counts)
-        shared = ("edges", "fraction", "components", "degree_min", "degree_mean", "degree_max", "diameter", "mean_path")
         graph = GraphFigures(
-            items=group.items,
+            **{field.name: getattr(health, field.name) for field in fields(GraphShape)},
             compared=group.items - len(order.uncompared),
-            **{name: getattr(health, name) for name in shared},
             undefeated=tuple(group.members[i] for i in order.undefeated),
             winless=tuple(group.members[i] for i in order.winless),
         )

@@ -10,6 +10,7 @@ from typing import Annotated, Final, Literal, get_args
 import pyarrow as pa
 from pydantic import AfterValidator, Field
 
+from salon.stats import GraphShape, described, result
 from salon.study import Format, Noun, Score, Scores, Signature, find_plugin
 
 Method = Literal[
@@ -145,23 +146,13 @@ class ScoreRow(Noun):
     rating_anchor: bool = Field(default=False, description="Whether its ratings tie the latent scale to the ratings.")
 
 
-class GraphFigures(Noun):
+@result
+class GraphFigures(GraphShape):
     """Health of one group's comparison graph."""
 
-    items: int = Field(description="Items of the group.")
-    compared: int = Field(description="Items that were compared at least once.")
-    edges: int = Field(description="Pairs of items that met.")
-    fraction: float = Field(description="Of all pairs.")
-    components: int = Field(description="Islands: sets of items that no comparison joins.")
-    degree_min: int = Field(description="Fewest opponents of an item.")
-    degree_mean: float = Field(description="Mean number of opponents.")
-    degree_max: int = Field(description="Most opponents of an item.")
-    diameter: int | None = Field(
-        description="Longest shortest path between two items; null with islands or too many items."
-    )
-    mean_path: float | None = Field(description="Mean shortest path; null like the diameter.")
-    undefeated: tuple[str, ...] = Field(description="Never lost nor tied: finite scores need a prior.")
-    winless: tuple[str, ...] = Field(description="Never won nor tied: finite scores need a prior.")
+    compared: int = described("Items that were compared at least once.")
+    undefeated: tuple[str, ...] = described("Never lost nor tied: finite scores need a prior.")
+    winless: tuple[str, ...] = described("Never won nor tied: finite scores need a prior.")
 
 
 class PairResidual(Noun):

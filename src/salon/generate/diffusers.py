@@ -22,7 +22,7 @@ from PIL import Image
 
 from salon.errors import BadFile, BadValue, MissingExtra
 from salon.store import read_picture
-from salon.study import Abilities, Ask, Failed, Made, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
 
 try:
     with warnings.catch_warnings():
@@ -99,7 +99,7 @@ class DiffusersGenerator:
         data = fingerprint(Path(self.source)) if self.is_local else None
         return Signature(method="diffusers", data=data, settings=model | run | versions | further)
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """(index into `asks`, result), batch by batch; asks of one size share a batch."""
         for ask in asks:
             if (ask.width is None) != (ask.height is None):
@@ -111,7 +111,7 @@ class DiffusersGenerator:
             _ = self._image_to_image
         return self._results(asks)
 
-    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         alike: dict[tuple[object, ...], _Batch] = defaultdict(list)
         for index, ask in enumerate(asks):
             alike[ask.width, ask.height, ask.strength, ask.image is None].append((index, ask))
@@ -120,7 +120,7 @@ class DiffusersGenerator:
             for start in range(0, len(group), size):
                 yield from self._batch(group[start : start + size])
 
-    def _batch(self, batch: _Batch) -> Iterator[tuple[int, Made | Failed]]:
+    def _batch(self, batch: _Batch) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """The pictures of one batch. When it fails (memory, one bad ask) its halves are tried, down to one ask."""
         started = time.perf_counter()
         try:
@@ -131,18 +131,21 @@ class DiffusersGenerator:
                 yield from self._batch(batch[:half])
                 yield from self._batch(batch[half:])
             else:
-                yield batch[0][0], Failed(reason=f"{type(error).__name__}: {error}"[:1000], kind="error")
+                yield batch[0][0], FailedPicture(reason=f"{type(error).__name__}: {error}"[:1000], kind="error")
             return
         seconds = round((time.perf_counter() - started) / len(batch), 3)
         unsafe = getattr(output, "nsfw_content_detected", None) or [False] * len(batch)
         for (index, _), image, blocked in zip(batch, output.images, unsafe, strict=True):
             if blocked:
-                yield index, Failed(reason="the pipeline's safety checker blacked the picture out", kind="refused")
+                yield (
+                    index,
+                    FailedPicture(reason="the pipeline's safety checker blacked the picture out", kind="refused"),
+                )
             else:
                 target = io.BytesIO()
                 image.convert("RGB").save(target, "PNG", compress_level=4)
                 png = target.getvalue()
-                yield index, Made(image=png, facts={"seconds": seconds, "device": self.device})
+                yield index, GeneratedPicture(image=png, facts={"seconds": seconds, "device": self.device})
 
     def _run(self, asks: Sequence[Ask]) -> Any:
         first = asks[0]

@@ -24,7 +24,7 @@ from salon.errors import BadFile, BadValue
 from salon.generate.prompts import TABLE_ENDINGS, read_table_rows
 from salon.generate.record import slug
 from salon.store import ENDINGS, is_inside, read_picture
-from salon.study import Abilities, Ask, Failed, ItemSource, Made, Noun, Prompt, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, ItemSource, Noun, Prompt, Signature
 
 PICTURES = frozenset(
     {".png", ".jpg", ".jpeg", ".webp", ".gif", ".jfif", ".bmp", ".tif", ".tiff", ".heic", ".heif", ".avif"}
@@ -232,7 +232,7 @@ class Folder:
         self._seeds = 0
         self.signature = Signature(method="folder", settings={"name": name, "files": self._digest()})
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """The file of every ask, or why there is none."""
         self._prompts = list(dict.fromkeys([*self._prompts, *(ask.prompt.id for ask in asks)]))
         matched = self._matched()
@@ -243,22 +243,22 @@ class Folder:
     def _matched(self) -> FileMatches:
         return self._table or match_names(self.root, self._prompts)
 
-    def _one(self, ask: Ask, matched: FileMatches) -> Made | Failed:
+    def _one(self, ask: Ask, matched: FileMatches) -> GeneratedPicture | FailedPicture:
         key = (ask.prompt.id, ask.seed)
         path = matched.files.get(key)
         if path is None:
             there = sum(prompt == ask.prompt.id for prompt, _ in matched.files)
             has = f"{there} files, none for seed {ask.seed}" if there else "no file"
-            return Failed(reason=f"{self.name} has {has} for the prompt {ask.prompt.id!r}", kind="missing")
+            return FailedPicture(reason=f"{self.name} has {has} for the prompt {ask.prompt.id!r}", kind="missing")
         if not is_inside(path, self.root):
-            return Failed(
+            return FailedPicture(
                 reason=f"{printable_name(path.name)} leads out of {self.root.name}/, or nowhere", kind="outside"
             )
         try:
             picture = read_picture(path)
         except BadFile as error:
             kind = "missing" if _size_and_time(path)[0] is None else "broken-image"
-            return Failed(reason=f"{printable_name(path.name)}: {error.found}", kind=kind)
+            return FailedPicture(reason=f"{printable_name(path.name)}: {error.found}", kind=kind)
         source = self._sources.get(key, self._source)
         changes = list(picture.notes)
         ending = path.suffix.lower()
@@ -266,7 +266,7 @@ class Folder:
             changes.append(f"named {ending or 'without ending'} but is a {picture.format}")
         facts = {"file": printable_name(path.name), "source": source, "file_sha256": picture.sha256}
         facts |= {"changed": "; ".join(changes)} if changes else {}
-        return Made(image=picture.plain()[0], facts=facts)
+        return GeneratedPicture(image=picture.plain()[0], facts=facts)
 
     def notes(self) -> list[str]:
         """Files that no prompt asked for, so that none is left out unseen."""

@@ -46,7 +46,7 @@ from salon.render import (
     write_svg,
 )
 from salon.store import open_header
-from salon.study import Abilities, Ask, Failed, Made, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
 
 DECISIONS: tuple[str, ...] = (
     "style", "palette", "arrangement", "faces", "place", "align", "headline ink", "cta", "draw", *DEFECTS,
@@ -299,13 +299,13 @@ class HouseGenerator:
         self.abilities = Abilities(image_to_image=True, seeded=True, batch=256, offline=True)
         self.signature = Signature(method=f"house {house.name}", settings={"drawing": DRAWING})
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
-        """A poster with its layout JSON and SVG for each ask; a prompt that cannot be drawn is a `Failed`."""
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
+        """A poster with its layout JSON and SVG for each ask; a prompt that cannot be drawn is a `FailedPicture`."""
         tasks = [(self.name, ask) for ask in asks]
         processes = self.processes or (1 if len(tasks) < _SINGLE_PROCESS_BELOW else None)
         for index, result in map_processes(_draw, tasks, processes=processes):
             if isinstance(result, SalonError):
-                yield index, Failed(reason=str(result), kind="cannot-draw")
+                yield index, FailedPicture(reason=str(result), kind="cannot-draw")
             elif isinstance(result, Exception):
                 raise result
             else:
@@ -322,7 +322,7 @@ def poster_seed(house: str, prompt: str, seed: int) -> int:
     return int(chance(seed, house, prompt).integers(2**32))
 
 
-def _draw(task: tuple[str, Ask]) -> Made:
+def _draw(task: tuple[str, Ask]) -> GeneratedPicture:
     """One poster, in a process of its own."""
     name, ask = task
     house = find_house(name)
@@ -343,7 +343,7 @@ def _draw(task: tuple[str, Ask]) -> Made:
     avoided = asked_against(ask.prompt)
     poster = draw_poster(brief, house.habits, seed=seed, knobs=house.knobs(seed, avoided), **size)
     layout = poster.layout
-    return Made(
+    return GeneratedPicture(
         image=paint_png(poster.layers, layout.width, layout.height),
         layout=layout_json(layout),
         svg=write_svg(

@@ -57,7 +57,7 @@ from salon.calls import (
 )
 from salon.errors import BadFile, BadValue, InputError, shorten
 from salon.store import read_picture
-from salon.study import Abilities, Ask, Failed, Made, Noun, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Noun, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -209,7 +209,7 @@ class HttpGenerator:
         settings = {"url": self.template.url, "template": digest[:12]}
         return Signature(method="http", settings=settings)
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
         for ask in asks:
             self._values(ask)
@@ -222,7 +222,7 @@ class HttpGenerator:
         """What the report of a run should say about the calls."""
         return self._client.notes()
 
-    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         with closing(self._client.over(asks, self._ask)) as results:
             yield from results
 
@@ -267,7 +267,7 @@ class HttpGenerator:
             order=order,
         )
 
-    async def _ask(self, caller: Caller, ask: Ask) -> Made | Failed:
+    async def _ask(self, caller: Caller, ask: Ask) -> GeneratedPicture | FailedPicture:
         answer = await caller.ask(self._call(ask), self._why_unusable)
         if isinstance(answer, Refusal):
             return picture_failed(answer)
@@ -277,7 +277,7 @@ class HttpGenerator:
         content = answer.data()
         source = value_at(content, where.image)
         data = await fetch_picture(caller, source, answer) if where.form == "url" else decode_base64(source)
-        if isinstance(data, Failed):
+        if isinstance(data, FailedPicture):
             return data
         facts = {}
         for name, path in where.facts.items():
@@ -377,7 +377,7 @@ def why_not_a_picture(source: object, *, is_address: bool) -> str | None:
         return f"the picture is broken: {error}"
 
 
-async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes | Failed:
+async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes | FailedPicture:
     """The picture at the address that `answer` gave: kept like any answer, because such addresses expire.
 
     Only https and public hosts are followed; a server on this machine may also name this machine. Where the picture
@@ -396,7 +396,7 @@ async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes |
             raise BadValue("a public address is needed")
     except BadValue as error:
         await caller.set_aside(answer, "its address may not be followed")
-        return Failed(reason=f"the server names an address that is not followed: {error.needed}", kind="error")
+        return FailedPicture(reason=f"the server names an address that is not followed: {error.needed}", kind="error")
     outcome = await caller.ask(Call(url=url, method="GET"), lambda picture: why_broken(picture.body))
     if isinstance(outcome, CallAnswer):
         return outcome.body
@@ -405,7 +405,7 @@ async def fetch_picture(caller: Caller, url: str, answer: CallAnswer) -> bytes |
     return picture_failed(outcome)
 
 
-def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made:
+def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> GeneratedPicture:
     """The picture with what its call cost and what the server told; facts that are None are left out."""
     call = {
         "seconds": round(answer.seconds, 3),
@@ -420,12 +420,12 @@ def picture_made(data: bytes, answer: CallAnswer, facts: dict[str, Any]) -> Made
         if not isinstance(value, bool | int | float):
             text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
             record[name] = shorten(text, LONGEST_FACT)
-    return Made(image=data, facts=record)
+    return GeneratedPicture(image=data, facts=record)
 
 
-def picture_failed(refusal: Refusal) -> Failed:
+def picture_failed(refusal: Refusal) -> FailedPicture:
     """A refusal as the record of a picture that was not made."""
     blocked = refusal.kind == "rejected" and (refusal.code in MODERATION or _SAFETY.search(refusal.reason))
     kind = "refused" if blocked else _FAILURE_KINDS.get(refusal.kind, "error")
     tries = f" (after {refusal.attempts} attempts)" if refusal.attempts > 1 else ""
-    return Failed(reason=refusal.reason + tries, kind=kind)
+    return FailedPicture(reason=refusal.reason + tries, kind=kind)

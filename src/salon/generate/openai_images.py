@@ -33,7 +33,7 @@ from salon.calls import (
 from salon.errors import BadValue
 from salon.generate.http import decode_base64, fetch_picture, picture_failed, picture_made, why_not_a_picture
 from salon.store import MEDIA_TYPES, open_header
-from salon.study import Abilities, Ask, Failed, Made, Signature
+from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
 
 if TYPE_CHECKING:
     import httpx2
@@ -111,7 +111,7 @@ class OpenAIImages:
         }
         return Signature(method="openai-images", settings=settings | {"n": self.n} | further)
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """(index into `asks`, result) as the pictures come. What cannot work is raised before anything is sent."""
         for ask in asks:
             self._check(ask)
@@ -124,7 +124,7 @@ class OpenAIImages:
         """What the report of a run should say about the calls."""
         return self._client.notes()
 
-    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def _results(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         with closing(self._client.over(self._shares(asks), self._ask)) as shares:
             for _, results in shares:
                 yield from results
@@ -174,7 +174,7 @@ class OpenAIImages:
         url = f"{self._base_url}/images/edits"
         return Call(url=url, form=form, uploads=(upload,), repeat=share.number, order=order)
 
-    async def _ask(self, caller: Caller, share: _CallShare) -> list[tuple[int, Made | Failed]]:
+    async def _ask(self, caller: Caller, share: _CallShare) -> list[tuple[int, GeneratedPicture | FailedPicture]]:
         outcome = await caller.ask(self._call(share), self._why_unusable)
         if isinstance(outcome, Refusal):
             return [(index, picture_failed(outcome)) for index, _ in share.places]
@@ -192,12 +192,12 @@ class OpenAIImages:
         problems = (why_not_a_picture(source, is_address=is_address) for source, is_address in sources[: self.n])
         return next((why for why in problems if why), None)
 
-    async def _picture(self, caller: Caller, answer: CallAnswer, place: int) -> Made | Failed:
+    async def _picture(self, caller: Caller, answer: CallAnswer, place: int) -> GeneratedPicture | FailedPicture:
         content = answer.data()
         entry = content["data"][place]
         source, is_address = _source(entry)
         data = await fetch_picture(caller, source, answer) if is_address else decode_base64(source)
-        if isinstance(data, Failed):
+        if isinstance(data, FailedPicture):
             return data
         cost = None if answer.cost is None else answer.cost / self.n
         revised = entry.get("revised_prompt") or None

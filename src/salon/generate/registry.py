@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import Any
 
 from salon.errors import BadValue, MissingExtra
-from salon.study import Ask, Failed, Generator, LoadedPlugin, Made, Prompt, load_plugin, plugin_lines
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, LoadedPlugin, Prompt, load_plugin, plugin_lines
 
 KINDS = {
     "house": "house:NAME[+DEFECT@STRENGTH]",
@@ -160,7 +160,7 @@ class PluginGenerator:
         self._loaded = loaded
         self.name, self.abilities, self.signature = loaded.name, loaded.part.abilities, loaded.signed()
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """What the plugin makes."""
-        results: Iterator[tuple[int, Made | Failed]] = self._loaded.part.make(asks)
+        results: Iterator[tuple[int, GeneratedPicture | FailedPicture]] = self._loaded.part.make(asks)
         return results

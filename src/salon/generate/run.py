@@ -42,7 +42,18 @@ from salon.store import (
     whole_file,
     written_inside,
 )
-from salon.study import JUDGMENTS, Ask, Failed, Generator, Item, Made, Prompt, Study, conform, table_from_nouns
+from salon.study import (
+    JUDGMENTS,
+    Ask,
+    FailedPicture,
+    GeneratedPicture,
+    Generator,
+    Item,
+    Prompt,
+    Study,
+    conform,
+    table_from_nouns,
+)
 
 
 @dataclass(frozen=True)
@@ -400,7 +411,7 @@ class _GenerationRun:
             self._count(line)
             before = time.monotonic()
 
-    def _kept(self, request: PictureRequest, result: Made | Failed, seconds: float) -> Generation:
+    def _kept(self, request: PictureRequest, result: GeneratedPicture | FailedPicture, seconds: float) -> Generation:
         """The picture on the disk, and the line that says so; or the line that says why there is none."""
         fields: _RequestFields = {
             "item": request.item,
@@ -410,7 +421,7 @@ class _GenerationRun:
             "ask": request.digest,
             "signature": request.signature,
         }
-        if isinstance(result, Made):
+        if isinstance(result, GeneratedPicture):
             try:
                 reported = result.facts.get("seconds")
                 seconds_taken = (
@@ -420,13 +431,17 @@ class _GenerationRun:
                 )
                 return self._stored(request, result, fields, seconds_taken)
             except BadFile as error:
-                result = Failed(reason=f"{error.needed}; found {error.found}", kind="broken-image")
-        if not isinstance(result, Failed):
-            result = Failed(reason=f"{request.generator.name} gave {type(result).__name__}, neither Made nor Failed")
+                result = FailedPicture(reason=f"{error.needed}; found {error.found}", kind="broken-image")
+        if not isinstance(result, FailedPicture):
+            result = FailedPicture(
+                reason=f"{request.generator.name} gave {type(result).__name__}, no picture and no failure"
+            )
         reason = shorten(result.reason, LONGEST_REASON)
         return Generation(**fields, ok=False, kind=result.kind, reason=reason, seconds=round(seconds, 3))
 
-    def _stored(self, request: PictureRequest, picture: Made, fields: _RequestFields, seconds: float) -> Generation:
+    def _stored(
+        self, request: PictureRequest, picture: GeneratedPicture, fields: _RequestFields, seconds: float
+    ) -> Generation:
         data, format, width, height, changed = _check_picture(
             picture, travelled=not request.generator.abilities.offline
         )
@@ -517,7 +532,9 @@ class _GenerationRun:
                 yield from generator.notes()
 
 
-def _answers(generator: Generator, todo: Sequence[PictureRequest]) -> Iterator[tuple[PictureRequest, Made | Failed]]:
+def _answers(
+    generator: Generator, todo: Sequence[PictureRequest]
+) -> Iterator[tuple[PictureRequest, GeneratedPicture | FailedPicture]]:
     """Exactly one answer for each ask, also from a generator that forgets one or answers twice."""
     owed = dict(enumerate(todo))
     results = generator.make([request.ask for request in todo])
@@ -529,10 +546,10 @@ def _answers(generator: Generator, todo: Sequence[PictureRequest]) -> Iterator[t
         if isinstance(results, Stoppable):  # an interrupted run lets go of its processes and connections at once
             results.close()
     for request in owed.values():
-        yield request, Failed(reason=f"{generator.name} gave no answer", kind="missing")
+        yield request, FailedPicture(reason=f"{generator.name} gave no answer", kind="missing")
 
 
-def _check_picture(result: Made, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
+def _check_picture(result: GeneratedPicture, *, travelled: bool) -> tuple[bytes, str, int, int, str]:
     """Bytes to store, format, width, height, and what was changed; BadFile when it is no whole picture.
 
     A picture that came over a network is decoded whole. One that was encoded on this machine a moment ago is taken by

@@ -172,6 +172,12 @@ class ScoreSettings(Noun):
     other_instruction: bool = Field(
         False, description="With hpsv3: take an instruction that is not the release's, and say so in the signature."
     )
+    rl_step: float = Field(
+        0.0,
+        ge=0,
+        le=1,
+        description="With hpsv3++: progress of the RL training that made the pictures; 0 for none.",
+    )
     limit: int | None = Field(None, ge=1, description="Only the first items of the study.")
     engine: Literal["here", "pool", "ray"] = Field(
         "here", description="Where scorers run: in this process, in several, or on Ray."

@@ -29,7 +29,7 @@ from salon.models import (
     HeadsModel,
     ModelCard,
     ModelCriterion,
-    ModelScore as Given,
+    ModelScore,
     PreferenceModel,
     ResultCache,
     encode_pictures,
@@ -94,14 +94,14 @@ def _load_cached(folder: Path, device: str | None, weights: str) -> tuple[Prefer
 # -- what a model says -------------------------------------------------------------------------------------------------
 
 
-def model_scores(model: PreferenceModel, inputs: Sequence[ScorerInput], criterion: str) -> list[Given]:
+def model_scores(model: PreferenceModel, inputs: Sequence[ScorerInput], criterion: str) -> list[ModelScore]:
     """One number for each picture. Heads take vectors from the cache: all criteria share them, and so do later runs."""
     texts = [picture.text for picture in inputs]
     if not isinstance(model, HeadsModel):
         return model.scores([picture.image for picture in inputs], texts, criterion)
     pictures = _vectors(model, [picture.path for picture in inputs])
     values = model.vector_scores(pictures, _words(model, texts, criterion), criterion)
-    return [Given(float(value)) for value in values]
+    return [ModelScore(float(value)) for value in values]
 
 
 def pair_logits(

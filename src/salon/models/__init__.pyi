@@ -60,6 +60,9 @@ from .hpsv3 import (
     HPSV3_WEIGHTS as HPSV3_WEIGHTS,
     QwenReward as QwenReward,
 )
+from .hpsv3_plus import (
+    ConditionedReward as ConditionedReward,
+)
 from .imagereward import BlipReward as BlipReward
 from .ocr import (
     READER as READER,

@@ -44,7 +44,6 @@ try:
         Qwen2VLForConditionalGeneration,
         Qwen2VLModel,
     )
-    from transformers.models.qwen2_vl.configuration_qwen2_vl import Qwen2VLVisionConfig
 except ImportError:  # pragma: no cover - the tests have it
     raise MissingExtra("models") from None
 
@@ -62,6 +61,13 @@ class QwenReward:
     `instruction` names a file to take in place of the folder's; `accept_other` takes a text that is not the release's.
     """
 
+    peer = PEERS["hpsv3"]
+    files = HPSV3_WEIGHTS
+    backbone = "Qwen2-VL"
+    head_prefixes: tuple[str, ...] = ("rm_head.",)
+    config_class: Any = Qwen2VLConfig
+    network_class: Any = Qwen2VLModel
+
     def __init__(
         self,
         folder: Path,
@@ -73,28 +79,39 @@ class QwenReward:
     ) -> None:
         self.device = device or best_device()
         self.dtype = getattr(torch, dtype or ("float32" if self.device == "cpu" else "bfloat16"))
-        head, state, weights = _state(folder)
-        config = _config(folder, state, weights)
-        self.instruction = find_instruction(folder, _size(config), file=instruction, accept_other=accept_other)
+        head, state, weights = _state(folder, self.files, self.head_prefixes, of=self.peer.title)
+        config = _config(folder, state, weights, self.config_class, of=self.backbone)
+        release = self.released_text()
+        self.instruction = find_instruction(
+            folder, _size(config), file=instruction, accept_other=accept_other, release=release
+        )
         self._tokenizer = _tokenizer(folder)
         self._reward = self._tokenizer.convert_tokens_to_ids(REWARD)
         self._layout = _layout(folder, config)
-        self._head = head.to(self.device)
+        self._head = self.make_head(head, where=weights).to(self.device)
         state = {name: tensor for name, tensor in state.items() if not name.startswith("lm_head.")}
-        self._network = _load_checkpoint(Qwen2VLModel, config, state, self.dtype, weights).to(self.device)
+        self._network = _load_checkpoint(self.network_class, config, state, self.dtype, weights).to(self.device)
         check_vocabulary(self._tokenizer, config.get_text_config().vocab_size, where=str(folder))
         self._require_chat(folder)
+
+    def make_head(self, state: State, *, where: str) -> torch.nn.Module:
+        """What reads mu and log sigma from the state of the special token."""
+        return reward_head({name.removeprefix("rm_head."): tensor for name, tensor in state.items()}, where=where)
+
+    def released_text(self) -> ReleasedText:
+        """The instruction that the weights were trained with."""
+        return _hpsv3_text()
 
     def scores(self, images: Sequence[Image.Image], texts: Sequence[str]) -> list[tuple[float, float]]:
         """(mu, sigma) for each picture and its prompt."""
         with torch.inference_mode():
-            pixels = [prepare_picture(image, _PEER.pictures, self._layout.unit) for image in images]
+            pixels = [prepare_picture(image, self.peer.pictures, self._layout.unit) for image in images]
             mu, log_sigma = self._quality(pixels, texts)
             return list(zip(mu.tolist(), log_sigma.exp().tolist(), strict=True))
 
     def tensor_scores(self, images: Tensors, texts: Sequence[str]) -> Tensor:
         """(pictures, 2): mu and sigma, with a gradient back to the pictures."""
-        pixels = [prepare_tensor(image, _PEER.pictures, self._layout.unit) for image in images]
+        pixels = [prepare_tensor(image, self.peer.pictures, self._layout.unit) for image in images]
         mu, log_sigma = self._quality(pixels, texts)
         return torch.stack([mu, log_sigma.exp()], dim=1)
 
@@ -103,7 +120,7 @@ class QwenReward:
         token = next((token for token in _FORBIDDEN if token in text), None)
         if token is not None:
             return f"the prompt holds {token}, which stands for a picture"
-        return size_refusal(width, height, _PEER.pictures, self._layout.unit)
+        return size_refusal(width, height, self.peer.pictures, self._layout.unit)
 
     def inputs(self, pixels: Sequence[Tensor], texts: Sequence[str]) -> dict[str, Tensor]:
         """One batch of prepared pictures (3, height, width) with their prompts, padded at the right."""
@@ -123,7 +140,7 @@ class QwenReward:
     def _quality(self, pixels: Sequence[Tensor], texts: Sequence[str]) -> Quality:
         inputs = self.inputs(pixels, texts)
         inputs["pixel_values"] = inputs["pixel_values"].to(self._network.dtype)
-        return read_quality(self._network, self._head, self._reward, inputs, _PEER.positions)
+        return read_quality(self._network, self._head, self._reward, inputs, self.peer.positions)
 
     def _require_chat(self, folder: Path) -> None:
         """Find out now whether the folder's chat template can ask about a picture."""
@@ -131,7 +148,7 @@ class QwenReward:
             self._chat_text("", 1)
         except Exception as error:  # templates raise whatever they like
             raise BadFile(
-                "a tokenizer with Qwen2-VL's chat template is needed, which shows a picture once",
+                f"a tokenizer with {self.backbone}'s chat template is needed, which shows a picture once",
                 found=" ".join(str(error).split())[:200],
                 where=str(folder),
                 remedy="put tokenizer_config.json, or chat_template.jinja, of Qwen2-VL-7B-Instruct beside the weights",
@@ -165,9 +182,10 @@ def released_parts(folder: Path, dtype: str = "auto", *, with_instruction: bool 
 
     A release without that layer, which no score needs, shares it with the layer that words come in by.
     """
-    head, state, weights = _state(folder)
+    head_state, state, weights = _state(folder, HPSV3_WEIGHTS, QwenReward.head_prefixes, of="HPSv3")
+    head = reward_head({name.removeprefix("rm_head."): tensor for name, tensor in head_state.items()}, where=weights)
     whole = {name if name.startswith("lm_head.") else f"model.{name}": tensor for name, tensor in state.items()}
-    config = _config(folder, state, weights)
+    config = _config(folder, state, weights, Qwen2VLConfig, of="Qwen2-VL")
     instruction = find_instruction(folder, _size(config)) if with_instruction else None
     config.tie_word_embeddings = "lm_head.weight" not in whole
     saved = next(iter(whole.values())).dtype
@@ -180,18 +198,19 @@ def released_parts(folder: Path, dtype: str = "auto", *, with_instruction: bool 
     return ReleasedParts(network, head, processor, instruction)
 
 
-def _state(folder: Path) -> tuple[torch.nn.Module, State, str]:
-    """The head, the other weights by their names of today, and the file they were in."""
-    weights = find_file(folder, HPSV3_WEIGHTS, of="HPSv3")
+def _state(folder: Path, files: Sequence[str], prefixes: tuple[str, ...], *, of: str) -> tuple[State, State, str]:
+    """The head's weights, the others by their names of today, and the file they were in."""
+    weights = find_file(folder, files, of=of)
     state = {_current_name(name): tensor for name, tensor in read_state(weights).items()}
-    if not any(name.startswith("rm_head.") for name in state):
+    missing = [prefix for prefix in prefixes if not any(name.startswith(prefix) for name in state)]
+    if missing:
         raise MissingWeights(
-            "weights of HPSv3 are needed: a Qwen2-VL and a head named rm_head",
+            f"weights of {of} are needed: a Qwen-VL and a head with {', '.join(prefixes)}",
             found=f"names such as {', '.join(list(state)[:3]) or 'none'}",
             where=str(weights),
         )
-    head = {name.removeprefix("rm_head."): state.pop(name) for name in list(state) if name.startswith("rm_head.")}
-    return reward_head(head, where=str(weights)), state, str(weights)
+    head = {name: state.pop(name) for name in list(state) if name.startswith(prefixes)}
+    return head, state, str(weights)
 
 
 def _tokenizer(folder: Path) -> Any:
@@ -201,15 +220,11 @@ def _tokenizer(folder: Path) -> Any:
     return tokenizer
 
 
-def _layout(folder: Path, config: Qwen2VLConfig) -> PatchLayout:
-    pictures = load_from_hub(AutoImageProcessor.from_pretrained, folder, what="Qwen2-VL's picture processor")
+def _layout(folder: Path, config: Any) -> PatchLayout:
+    pictures = load_from_hub(AutoImageProcessor.from_pretrained, folder, what="Qwen-VL's picture processor")
     vision = config.vision_config
-    assert isinstance(vision, Qwen2VLVisionConfig)
     stated = PatchLayout(pictures.patch_size, pictures.merge_size, pictures.temporal_patch_size)
-    patch, frames = vision.patch_size, vision.temporal_patch_size
-    assert isinstance(patch, int)
-    assert isinstance(frames, int)
-    built = PatchLayout(patch, vision.spatial_merge_size, frames)
+    built = PatchLayout(vision.patch_size, vision.spatial_merge_size, vision.temporal_patch_size)
     if stated != built:
         raise BadFile(
             f"a picture processor for {built} is needed, as config.json says", found=str(stated), where=str(folder)
@@ -227,16 +242,16 @@ def _current_name(name: str) -> str:
 _WORDS_IN = "language_model.embed_tokens.weight"
 
 
-def _config(folder: Path, state: State, where: str) -> Qwen2VLConfig:
-    """Qwen2-VL's config with as many rows of the vocabulary as the weights have."""
+def _config(folder: Path, state: State, where: str, kind: Any, *, of: str) -> Any:
+    """The backbone's config with as many rows of the vocabulary as the weights have."""
     if _WORDS_IN not in state:
         raise MissingWeights(
-            "weights of HPSv3 are needed: a Qwen2-VL and a head",
+            f"weights of a {of} and a head are needed",
             found=f"no model.embed_tokens.weight; the first names are {', '.join(list(state)[:3])}",
             where=where,
         )
-    place = find_file(folder, ["config.json"], of="HPSv3")
-    config: Qwen2VLConfig = load_from_hub(Qwen2VLConfig.from_pretrained, folder, what="Qwen2-VL's config")
+    place = find_file(folder, ["config.json"], of=of)
+    config = load_from_hub(kind.from_pretrained, folder, what=f"{of}'s config")
     rows, width = state[_WORDS_IN].shape
     layers = len({name.split(".")[2] for name in state if name.startswith("language_model.layers.")})
     if _size(config) != (width, layers):  # before memory is given to a network of another size
@@ -254,13 +269,13 @@ def _size(config: Qwen2VLConfig) -> tuple[int, int]:
     return text.hidden_size, text.num_hidden_layers
 
 
-def _load_checkpoint(kind: Any, config: Qwen2VLConfig, state: State, dtype: torch.dtype, where: str) -> Any:
+def _load_checkpoint(kind: Any, config: Any, state: State, dtype: torch.dtype, where: str) -> Any:
     options = {"config": config, "state_dict": state, "dtype": dtype}
     network, report = kind.from_pretrained(None, **options, output_loading_info=True, ignore_mismatched_sizes=True)
     wrong = [*report["missing_keys"], *report["unexpected_keys"], *report["mismatched_keys"]]
     if wrong:
         raise MissingWeights(
-            "weights that fit Qwen2-VL are needed", found=f"{len(wrong)} that do not: {wrong[:3]}", where=where
+            f"weights that fit {kind.__name__} are needed", found=f"{len(wrong)} that do not: {wrong[:3]}", where=where
         )
     return network.eval().requires_grad_(False)
 
@@ -278,6 +293,25 @@ RELEASED_SIZE = (3584, 28)
 """Width and layers of Qwen2-VL-7B, which HPSv3 was trained from."""
 
 
+class ReleasedText(NamedTuple):
+    """How the instruction of a release is known again, and where it comes from."""
+
+    of: str
+    sha256: str
+    words_sha256: str
+    size: tuple[int, int]
+    """Width and layers of the released network."""
+    remedy: str
+    in_package: bool = True
+    """Whether an installed `hpsv3` package has it."""
+
+
+def _hpsv3_text() -> ReleasedText:
+    return ReleasedText(
+        "HPSv3", INSTRUCTION_SHA256, _WORDS_SHA256, RELEASED_SIZE, "take it from the package hpsv3 1.0.0"
+    )
+
+
 @dataclass(frozen=True)
 class Instruction:
     """A text that a reward network is asked with."""
@@ -286,11 +320,12 @@ class Instruction:
     """With `{text_prompt}` where the prompt goes, and one special token."""
     sha256: str
     where: str
+    release: ReleasedText
 
     @property
     def is_released(self) -> bool:
-        """Whether it is HPSv3's own, to the letter."""
-        return self.sha256 == INSTRUCTION_SHA256
+        """Whether it is the release's own, to the letter."""
+        return self.sha256 == self.release.sha256
 
     @property
     def label(self) -> str:
@@ -303,23 +338,29 @@ class Instruction:
         if self.is_released:
             return None
         return (
-            f"The instruction in {Path(self.where).name} is not HPSv3's (SHA-256 {self.sha256[:12]}, the release has "
-            f"{INSTRUCTION_SHA256[:12]}): these are not the scores of the released model."
+            f"The instruction in {Path(self.where).name} is not {self.release.of}'s (SHA-256 {self.sha256[:12]}, the "
+            f"release has {self.release.sha256[:12]}): these are not the scores of the released model."
         )
 
 
 def find_instruction(
-    folder: Path, size: tuple[int, int], *, file: str | Path | None = None, accept_other: bool = False
+    folder: Path,
+    size: tuple[int, int],
+    *,
+    file: str | Path | None = None,
+    accept_other: bool = False,
+    release: ReleasedText | None = None,
 ) -> Instruction:
     """The instruction for the weights in `folder`, whose network has `size` (width, layers)."""
+    release = release or _hpsv3_text()
     beside = folder / INSTRUCTION_FILE
     if file is not None:
-        instruction = _read_instruction(Path(file))
+        instruction = _read_instruction(Path(file), release)
     elif beside.is_file():
-        instruction = _read_instruction(beside)
-        accept_other = accept_other or size != RELEASED_SIZE
+        instruction = _read_instruction(beside, release)
+        accept_other = accept_other or size != release.size
     else:
-        instruction = _in_package(folder)
+        instruction = _in_package(folder, release)
     if not instruction.is_released and not accept_other:
         refuse_instruction = _refuse_instruction(instruction)
         raise refuse_instruction
@@ -335,16 +376,21 @@ def check_instruction(text: str, *, where: str) -> str:
     return text
 
 
-def _read_instruction(path: Path) -> Instruction:
+def _read_instruction(path: Path, release: ReleasedText) -> Instruction:
+    """Of a text file, or of the release's own module, which is read and never run."""
+    if path.suffix == ".py" and all(name in _constants(path) for name in _PARTS):
+        return _parse_instruction("".join(_constants(path)[name] for name in _PARTS), str(path), release)
     try:
         raw = path.read_bytes().decode("utf-8")
     except (OSError, UnicodeDecodeError) as error:
         reason = getattr(error, "strerror", None) or str(error)
-        raise BadFile("HPSv3's instruction is needed, as text in UTF-8", found=reason, where=str(path)) from None
-    return _parse_instruction(raw.replace("\r\n", "\n"), str(path))
+        raise BadFile(
+            f"{release.of}'s instruction is needed, as text in UTF-8", found=reason, where=str(path)
+        ) from None
+    return _parse_instruction(raw.replace("\r\n", "\n"), str(path), release)
 
 
-def _parse_instruction(raw: str, where: str) -> Instruction:
+def _parse_instruction(raw: str, where: str, release: ReleasedText) -> Instruction:
     """The release fills the prompt in by str.format, so doubled braces are single ones and others are errors."""
     check_instruction(raw, where=where)
     try:
@@ -356,21 +402,24 @@ def _parse_instruction(raw: str, where: str) -> Instruction:
             where=where,
             remedy="double the other braces: {{ and }}",
         ) from None
-    return Instruction(text, hashlib.sha256(raw.encode()).hexdigest(), where)
+    return Instruction(text, hashlib.sha256(raw.encode()).hexdigest(), where, release)
 
 
-def _in_package(folder: Path) -> Instruction:
-    spec = find_spec("hpsv3")
+def _in_package(folder: Path, release: ReleasedText) -> Instruction:
+    spec = find_spec("hpsv3") if release.in_package else None
     places = list(spec.submodule_search_locations or []) if spec is not None else []
     for path in (path for place in places for path in sorted(Path(place).rglob("*.py"))):
         parts = _constants(path)
         if all(name in parts for name in _PARTS):
-            return _parse_instruction("".join(parts[name] for name in _PARTS), str(path))
+            return _parse_instruction("".join(parts[name] for name in _PARTS), str(path), release)
     raise MissingWeights(
-        f"HPSv3's instruction is needed: a file {INSTRUCTION_FILE} beside the weights, or the package hpsv3 installed",
+        f"{release.of}'s instruction is needed: a file {INSTRUCTION_FILE} beside the weights"
+        + (", or the package hpsv3 installed" if release.in_package else ""),
         found="neither" if not places else f"no {INSTRUCTION_FILE}, and a package without {' and '.join(_PARTS)}",
         where=str(folder),
-        remedy="pip install --no-deps hpsv3==1.0.0 (it is read, never imported), or --instruction FILE",
+        remedy="pip install --no-deps hpsv3==1.0.0 (it is read, never imported), or --instruction FILE"
+        if release.in_package
+        else f"{release.remedy}: --instruction FILE",
     )
 
 
@@ -391,11 +440,11 @@ def _constants(path: Path) -> dict[str, str]:
 
 def _refuse_instruction(instruction: Instruction) -> BadFile:
     words = hashlib.sha256(" ".join(instruction.text.split()).encode()).hexdigest()
-    differs = "its words with other white space" if words == _WORDS_SHA256 else "another text"
+    differs = "its words with other white space" if words == instruction.release.words_sha256 else "another text"
     return BadFile(
-        f"HPSv3's own instruction is needed, SHA-256 {INSTRUCTION_SHA256[:12]}",
+        f"{instruction.release.of}'s own instruction is needed, SHA-256 {instruction.release.sha256[:12]}",
         found=f"{differs}, SHA-256 {instruction.sha256[:12]}",
         where=instruction.where,
-        remedy="take it from the package hpsv3 1.0.0, or score with this one on purpose by --other-instruction; "
+        remedy=f"{instruction.release.remedy}, or score with this one on purpose by --other-instruction; "
         "the signature will say so",
     )

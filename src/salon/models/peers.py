@@ -42,6 +42,9 @@ class PictureRule:
     """What the shorter side becomes before the crop; the network's side unless given."""
     budget: int | None = None
     """With patches: merged patches that every picture comes near, up or down, in its own proportions."""
+    first_unit: int | None = None
+    """With patches: every picture is resized to multiples of this first, near `budget`, and then to the nearest
+    multiples of the network's own."""
     mean: tuple[float, float, float] = CLIP_MEAN
     sd: tuple[float, float, float] = CLIP_SD
 
@@ -120,6 +123,11 @@ PEERS: Mapping[str, Peer] = {
              "hpsv3 1.0.0: inference.py, dataset/utils.py and model/qwen2vl_trainer.py on transformers 4.45.2",
              PictureRule("patches", budget=256), PromptRule("Qwen2-VL", padded=False), "the place of the special token",
              "mu; sigma = exp(second output), not clipped", positions="flat"),
+        Peer("hpsv3++", "HPSv3++",
+             "HPSv3-PlusPlus at 7bdbebc: hpsv3/inference.py, dataset/utils.py and model/qwen3vl_rm.py",
+             PictureRule("patches", budget=256, first_unit=28, mean=(0.5, 0.5, 0.5), sd=(0.5, 0.5, 0.5)),
+             PromptRule("Qwen2-VL", padded=False), "the place of the special token, modulated by capability and step",
+             "mu; sigma = exp(second output), not clipped"),
     )
 }  # fmt: skip
 """Every released scorer by the name that `salon score` knows it by."""

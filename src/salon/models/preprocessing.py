@@ -64,16 +64,7 @@ class PatchLayout:
 def resized_size(width: int, height: int, rule: PictureRule, side: int) -> tuple[int, int]:
     """Width and height after the resize; `side` is the network's, or with patches the unit of both sides."""
     if rule.fit == "patches":
-        # multiples of `unit` near a number of pixels: floors when there are too many, ceilings when there are too few
-        pixels = (rule.budget or 256) * side**2
-        sides = [max(side, round(length / side) * side) for length in (width, height)]
-        if sides[0] * sides[1] > pixels:
-            scale = math.sqrt(width * height / pixels)
-            sides = [max(side, math.floor(length / scale / side) * side) for length in (width, height)]
-        elif sides[0] * sides[1] < pixels:
-            scale = math.sqrt(pixels / (width * height))
-            sides = [math.ceil(length * scale / side) * side for length in (width, height)]
-        return sides[0], sides[1]
+        return _patch_sizes(width, height, rule, side)[-1]
     if rule.fit == "stretch":
         return side, side
     if rule.fit == "pad":
@@ -91,6 +82,27 @@ def size_refusal(width: int, height: int, rule: PictureRule, side: int) -> str |
     if rule.fit == "pad" and min(resized_size(width, height, rule, side)) < 1:
         return f"{width} x {height} pixels: nothing is left of its shorter side when the longer one becomes {side}"
     return None
+
+
+def _patch_sizes(width: int, height: int, rule: PictureRule, unit: int) -> list[tuple[int, int]]:
+    """Width and height after each resize."""
+    budget, first = rule.budget or 256, rule.first_unit
+    if first is None:
+        return [_in_patches(width, height, budget * unit**2, unit)]
+    near = _in_patches(width, height, budget * first**2, first)
+    return [near, (max(unit, round(near[0] / unit) * unit), max(unit, round(near[1] / unit) * unit))]
+
+
+def _in_patches(width: int, height: int, pixels: int, unit: int) -> tuple[int, int]:
+    """Multiples of `unit` near a number of pixels: floors when there are too many, ceilings when there are too few."""
+    sides = [max(unit, round(length / unit) * unit) for length in (width, height)]
+    if sides[0] * sides[1] > pixels:
+        scale = math.sqrt(width * height / pixels)
+        sides = [max(unit, math.floor(length / scale / unit) * unit) for length in (width, height)]
+    elif sides[0] * sides[1] < pixels:
+        scale = math.sqrt(pixels / (width * height))
+        sides = [math.ceil(length * scale / unit) * unit for length in (width, height)]
+    return sides[0], sides[1]
 
 
 def _start(margin: int, rule: PictureRule) -> int:
@@ -117,6 +129,10 @@ def prepare_picture(image: Image.Image, rule: PictureRule, side: int) -> Tensor:
 def _resized_bytes(image: Image.Image, rule: PictureRule, side: int) -> Image.Image:
     width, height = resized_size(image.width, image.height, rule, side)
     filter = _FILTERS[rule.interpolation]
+    if rule.fit == "patches":
+        for size in _patch_sizes(image.width, image.height, rule, side):
+            image = image.resize(size, filter)
+        return image
     if rule.fit != "crop":
         return image.resize((width, height), filter)
     left, top = _start(width - side, rule), _start(height - side, rule)
@@ -145,14 +161,16 @@ def prepare_tensor(image: Tensor, rule: PictureRule, side: int) -> Tensor:
     image = image if image.dtype in (torch.float32, torch.float64) else image.to(torch.float32)
     height, width = image.shape[1:]
     _require(width, height, rule, side)
-    width, height = resized_size(width, height, rule, side)
+    sizes = _patch_sizes(width, height, rule, side) if rule.fit == "patches" else []
+    width, height = sizes[-1] if sizes else resized_size(width, height, rule, side)
     if rule.fit == "crop" and width * height > _MOST_RESIZED:
         raise BadValue(
             "a picture that is less long and narrow is needed for a gradient", found=f"{width} x {height} when resized"
         )
     if rule.resize_on == "bytes":  # as Pillow: across, then down, each clipped
-        image = _interpolated(image, (image.shape[1], width), rule).clamp(0, 1)
-        image = _interpolated(image, (height, width), rule).clamp(0, 1)
+        for across, down in sizes or [(width, height)]:
+            image = _interpolated(image, (image.shape[1], across), rule).clamp(0, 1)
+            image = _interpolated(image, (down, across), rule).clamp(0, 1)
     else:
         image = _interpolated(image, (height, width), rule)
     if rule.fit == "crop":

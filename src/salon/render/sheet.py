@@ -184,7 +184,7 @@ class PosterSheet:
         room = box.width if tight else width
         dx = across(box.width, room, setting.align) - box.x
         piece = Piece(role, role, Box(x=-dx, y=box.y, width=room, height=box.height), ink, ground, setting)
-        return TextBlock((piece.moved(dx, -box.y),), room, box.height)
+        return TextBlock((piece.moved(dx, -box.y),), _area(room, box.height))
 
     def _lettered(self, role: str, face: Face, frame: Box, how: _How) -> SetText:
         """The text of a role, set. Arrangements measure a text before they place it: the second time is free."""
@@ -256,30 +256,47 @@ class Piece:
         return replace(self, dx=self.dx + dx, dy=self.dy + dy)
 
 
+def _area(width: float, height: float) -> Box:
+    return Box(x=0, y=0, width=width, height=height)
+
+
 @dataclass(frozen=True, slots=True)
 class TextBlock:
     """Pieces that stay together, from (x, y)."""
 
     pieces: tuple[Piece, ...]
-    width: float
-    height: float
-    x: float = 0.0
-    y: float = 0.0
+    box: Box
+    """The area it takes."""
 
     def at(self, x: float, y: float) -> TextBlock:
         """The block with its upper left corner at (x, y)."""
-        pieces = tuple(piece.moved(x - self.x, y - self.y) for piece in self.pieces)
-        return replace(self, pieces=pieces, x=x, y=y)
+        pieces = tuple(piece.moved(x - self.box.x, y - self.box.y) for piece in self.pieces)
+        return TextBlock(pieces, Box(x=x, y=y, width=self.box.width, height=self.box.height))
 
     @property
-    def box(self) -> Box:
-        """The area it takes."""
-        return Box(x=self.x, y=self.y, width=self.width, height=self.height)
+    def x(self) -> float:
+        """The x of its left edge."""
+        return self.box.x
+
+    @property
+    def y(self) -> float:
+        """The y of its head."""
+        return self.box.y
+
+    @property
+    def width(self) -> float:
+        """From its left edge to its right one."""
+        return self.box.width
+
+    @property
+    def height(self) -> float:
+        """From head to foot."""
+        return self.box.height
 
     @property
     def bottom(self) -> float:
         """The y of its foot."""
-        return self.y + self.height
+        return self.box.bottom
 
     def piece(self, name: str) -> Piece:
         """The piece with this id."""
@@ -299,7 +316,7 @@ def column(
         y += above if pieces else 0.0
         pieces += block.at(across(block.width, width, align), y).pieces
         y += block.height
-    return TextBlock(tuple(pieces), width, y) if pieces else None
+    return TextBlock(tuple(pieces), _area(width, y)) if pieces else None
 
 
 def row(left: TextBlock | None, right: TextBlock | None, *, width: float, level: Place) -> TextBlock | None:
@@ -313,7 +330,7 @@ def row(left: TextBlock | None, right: TextBlock | None, *, width: float, level:
     for block in present:
         x = 0.0 if block is left else width - block.width
         pieces += block.at(x, share * (height - block.height)).pieces
-    return TextBlock(pieces, width, height)
+    return TextBlock(pieces, _area(width, height))
 
 
 def across(width: float, room: float, align: Align) -> float:
@@ -412,21 +429,21 @@ def set_action(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBl
     if way == "line":
         frame = Box(x=0, y=words.height + 0.38 * size, width=words.width, height=max(1.0, 0.14 * size))
         line = Piece("cta-mark", "ornament", frame, mark, shape="rule")
-        return TextBlock((line, *words.pieces), words.width, frame.bottom)
+        return TextBlock((line, *words.pieces), _area(words.width, frame.bottom))
     # Centred from capitals to last baseline, so that descenders do not push the words up.
     (piece,) = words.pieces
     first, last = (piece.text.lines[at].baseline + piece.dy for at in (0, -1))
     capitals, above = 0.71 * piece.text.size, 0.74 * size
     frame = Box(x=0, y=0, width=words.width + 2 * pad, height=last - first + capitals + 2 * above)
     button = Piece("cta-mark", "ornament", frame, mark, shape=way)
-    return TextBlock((button, *words.at(pad, above + capitals - first).pieces), frame.width, frame.height)
+    return TextBlock((button, *words.at(pad, above + capitals - first).pieces), _area(frame.width, frame.height))
 
 
 def set_rule(s: PosterSheet, width: float, color: str, *, weight: float = 0.16) -> TextBlock:
     """A line across `width`."""
     number = 1 + sum(shape.shape == "rule" for shape in s.shapes)
     frame = Box(x=0, y=0, width=width, height=max(1.0, weight * s.body))
-    return TextBlock((Piece(f"rule-{number}", "ornament", frame, color, shape="rule"),), width, frame.height)
+    return TextBlock((Piece(f"rule-{number}", "ornament", frame, color, shape="rule"),), _area(width, frame.height))
 
 
 def set_closing(s: PosterSheet, width: float, *, over: Over = "ground") -> TextBlock | None:

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 import csv
+import dataclasses
 import io
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar, Literal, get_args
+from typing import ClassVar, Literal, get_args, get_type_hints
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from markupsafe import Markup, escape
 from pydantic import BaseModel
-from pydantic.fields import FieldInfo
 
 from salon.errors import BadValue
 from salon.report import numbers, values
@@ -247,8 +247,8 @@ class Column:
         return self.kind not in WORDS
 
 
-def columns_of(result: type[BaseModel], *paths: str, **headers: str) -> list[Column]:
-    """Columns for the fields of a result class, described as the fields are.
+def columns_of(result: type, *paths: str, **headers: str) -> list[Column]:
+    """Columns for the fields of a result class (a noun, or a kernel's dataclass), described as the fields are.
 
     A field's title is the header (its name in words where it has none), its description the hint, and its type and
     `Format` say how it is written. A path may lead into nested results (`ceilings.oracle`). `headers` gives a column
@@ -257,24 +257,42 @@ def columns_of(result: type[BaseModel], *paths: str, **headers: str) -> list[Col
     return [_column_of(result, path, headers.get(path.replace(".", "_"))) for path in paths]
 
 
-def _column_of(result: type[BaseModel], path: str, header: str | None) -> Column:
+def _column_of(result: type, path: str, header: str | None) -> Column:
     *outer, name = path.split(".")
     for part in outer:
-        result = next(kind for kind in _types(_field(result, part).annotation) if issubclass(kind, BaseModel))
+        kinds = _types(_field(result, part).annotation)
+        result = next(kind for kind in kinds if issubclass(kind, BaseModel) or dataclasses.is_dataclass(kind))
     field = _field(result, name)
-    format = next((extra for extra in field.metadata if isinstance(extra, Format)), None)
+    format = field.format
     if format is None:
         types = _types(field.annotation)
-        kinds: dict[type, Kind] = {Estimate: "estimate", bool: "text", int: "count", float: "number"}
-        format = Format(next((kinds[kind] for kind in kinds if kind in types), "text"))
+        kinds_of: dict[type, Kind] = {Estimate: "estimate", bool: "text", int: "count", float: "number"}
+        format = Format(next((kinds_of[kind] for kind in kinds_of if kind in types), "text"))
     title = header or field.title or name.replace("_", " ").capitalize()
-    return Column(path, title, format.kind, format.decimals, (field.description or "").removesuffix("."))
+    return Column(path, title, format.kind, format.decimals, field.description.removesuffix("."))
 
 
-def _field(result: type[BaseModel], name: str) -> FieldInfo:
-    if name not in result.model_fields:
-        raise BadValue(f"a field of {result.__name__} is needed", found=repr(name))
-    return result.model_fields[name]
+@dataclass(frozen=True)
+class _ResultField:
+    """What a result class says of one of its fields."""
+
+    annotation: object
+    title: str | None
+    description: str
+    format: Format | None
+
+
+def _field(result: type, name: str) -> _ResultField:
+    if issubclass(result, BaseModel) and name in result.model_fields:
+        info = result.model_fields[name]
+        format = next((extra for extra in info.metadata if isinstance(extra, Format)), None)
+        return _ResultField(info.annotation, info.title, info.description or "", format)
+    if dataclasses.is_dataclass(result) and name in result.__dataclass_fields__:
+        about = result.__dataclass_fields__[name].metadata
+        format = Format(*about["format"]) if "format" in about else None
+        annotation = get_type_hints(result)[name]
+        return _ResultField(annotation, about.get("title"), about.get("description", ""), format)
+    raise BadValue(f"a field of {result.__name__} is needed", found=repr(name))
 
 
 def _types(annotation: object) -> list[type]:

@@ -12,7 +12,7 @@ import json
 import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields as dataclass_fields, is_dataclass, replace
 from fractions import Fraction
 from html.parser import HTMLParser
 from typing import TypedDict, TypeVar, cast
@@ -23,7 +23,6 @@ from pydantic import BaseModel
 from salon.errors import BadColumns
 from salon.report import numbers, svg
 from salon.report.svg import element
-from salon.stats import Estimate
 
 __all__ = [
     "disagreements",
@@ -187,8 +186,8 @@ def located(document: D, key: str = "") -> D:
             if not isinstance(field_value, _UNNUMBERED)
         }
         return document.model_copy(update=parts)
-    if isinstance(document, Estimate):
-        held = ((name, getattr(document, name)) for name in ("value", "low", "high", "n", "level"))
+    if is_dataclass(document) and not isinstance(document, type):
+        held = ((field.name, getattr(document, field.name)) for field in dataclass_fields(document))
         return cast(D, replace(document, **{name: located(number, _under(key, name)) for name, number in held}))
     if isinstance(document, Mapping):
         return cast(D, {k: located(v, _under(key, k)) if _writable(k) else v for k, v in document.items()})

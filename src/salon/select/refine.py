@@ -46,7 +46,7 @@ from salon.judge import (
 from salon.select.scores import StepCallback, no_progress
 from salon.select.settings import RefineSettings
 from salon.store import Journal, default_name, is_study, open_journal, read_journal, save_study, write_json
-from salon.study import Ask, Failed, Generator, Made, Noun, Prompt, Remark, Study
+from salon.study import Ask, FailedPicture, GeneratedPicture, Generator, Noun, Prompt, Remark, Study
 
 Arm = Literal["round", "control"]
 LONGEST_TEXT = 4_000
@@ -65,7 +65,7 @@ class RoundGenerator:
         self.inner, self.name, self.prompts = inner, name, prompts
         self.abilities, self.signature = inner.abilities, inner.signature
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """What the generator makes of the prompts of this round."""
         return self.inner.make(
             [ask.model_copy(update={"prompt": self.prompts.get(ask.prompt.id, ask.prompt)}) for ask in asks]

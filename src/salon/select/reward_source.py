@@ -313,7 +313,7 @@ class DifferentiableReward:
             if term.share > 0 and "differentiable" not in inspect.signature(scorer.score).parameters:
                 raise BadValue(
                     "scorers with a gradient are needed", found=scorer.name, where=term.criterion,
-                    remedy="released scorers have one: clip, pickscore, hpsv2, laion, imagereward, mps, hpsv3",
+                    remedy="released scorers have one: clip, pickscore, hpsv2, laion, imagereward, mps, hpsv3, hpsv3++",
                 )  # fmt: skip
 
     def __call__(self, images: Any, prompts: Sequence[Text] = ()) -> Any:

@@ -67,6 +67,7 @@ from .checklist_ceilings import (
 )
 from .comparison_graph import (
     Dominance as Dominance,
+    GraphShape as GraphShape,
     connectivity as connectivity,
     counts_connectivity as counts_connectivity,
     counts_dominance as counts_dominance,
@@ -109,6 +110,9 @@ from .intervals import (
 )
 from .jit import compiled as compiled
 from .judge_quality import (
+    CalibrationBin as CalibrationBin,
+    PairCalibration as PairCalibration,
+    WordingSpread as WordingSpread,
     band as band,
     pair_calibration as pair_calibration,
     self_agreement as self_agreement,
@@ -259,6 +263,8 @@ from .residuals import (
 from .result import (
     Estimate as Estimate,
     Test as Test,
+    described as described,
+    result as result,
 )
 from .score_agreement import (
     agreement_draws as agreement_draws,
@@ -294,6 +300,7 @@ from .signal_tests import (
     t_test as t_test,
 )
 from .simulate import (
+    ComparisonColumns as ComparisonColumns,
     RankingLaw as RankingLaw,
     expected_tau as expected_tau,
     fit_tau as fit_tau,

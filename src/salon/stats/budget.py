@@ -26,7 +26,7 @@ from salon.stats.elo import elo_scores
 from salon.stats.intervals import with_width
 from salon.stats.jit import compiled
 from salon.stats.pair_fit import fit_pairs
-from salon.stats.result import Estimate
+from salon.stats.result import Estimate, described, result
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -37,24 +37,18 @@ _PRIOR_SD = 3.0
 _OVER = ("simulated studies", "t interval of the mean")
 
 
-@dataclass(frozen=True, slots=True)
+@result
 class BudgetRow:
     """One thinned design, averaged over simulated studies."""
 
-    fraction: float
-    pairs: int
-    judgments: int
-    """Pairs x raters."""
-    to_full: Estimate
-    """SRCC to the scores of the full design: mean over studies, with its interval."""
-    to_truth: Estimate
-    """SRCC to the true strengths."""
-    connected: bool
-    """Whether every design drawn was in one piece."""
-    diameter: float
-    """Mean over designs of the longest shortest path between two items."""
-    mean_path: float
-    """Mean over designs of the mean shortest path."""
+    fraction: float = described("Share of all pairs that is compared.")
+    pairs: int = described("Pairs that are compared.")
+    judgments: int = described("Comparisons in all: pairs times raters.")
+    to_full: Estimate = described("Rank correlation (SRCC) of its scores with the full design's.")
+    to_truth: Estimate = described("Rank correlation of its scores with the true scores.")
+    connected: bool = described("Is every item linked to every other in all simulated designs?")
+    diameter: float = described("Longest shortest path between two items, mean over designs.")
+    mean_path: float = described("Mean shortest path between two items.")
 
 
 def balanced_pairs(items: int, pairs: int, *, rng: np.random.Generator) -> Ints:

@@ -15,6 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.comparisons import PairCounts
 from salon.stats.jit import compiled_above
+from salon.stats.result import described, result
 
 if TYPE_CHECKING:
     from scipy.sparse import csr_array
@@ -27,11 +28,24 @@ _MUCH_WALKING, _SQUARABLE = 10_000_000, 4_000  # steps of a search worth a produ
 _SOURCES_AT_ONCE = 256  # sources per shortest-path call: N x 256 distances in memory, never N x N
 
 
-@dataclass(frozen=True, slots=True)
-class Connectivity:
-    """The undirected graph: an edge joins two items that were compared at least once.
+@result
+class GraphShape:
+    """The undirected graph: an edge joins two items that were compared at least once."""
 
-    Health of a comparison graph: what a set of comparisons can and cannot tell about its items.
+    items: int = described("Items of the group.")
+    edges: int = described("Pairs of items that met.")
+    fraction: float = described("Of all pairs.")
+    components: int = described("Islands: sets of items that no comparison joins.")
+    degree_min: int = described("Fewest opponents of an item.")
+    degree_max: int = described("Most opponents of an item.")
+    degree_mean: float = described("Mean number of opponents.")
+    diameter: int | None = described("Longest shortest path between two items; null with islands or too many items.")
+    mean_path: float | None = described("Mean shortest path; null like the diameter.")
+
+
+@dataclass(frozen=True, slots=True)
+class Connectivity(GraphShape):
+    """Health of a comparison graph: what a set of comparisons can and cannot tell about its items.
 
     Items are the nodes 0..N-1. `connectivity` looks at who was compared with whom (no direction): scores of items
     in different components share no scale, and long paths carry errors. `dominance` looks at who beat whom: the
@@ -39,20 +53,8 @@ class Connectivity:
     connected component (Ford 1957), so an item that never lost, or never won, has no finite score.
     """
 
-    items: int
-    edges: int
-    fraction: float
-    """Edges / all N(N-1)/2 pairs."""
-    components: int
     labels: Ints
     """The component of each item."""
-    degree_min: int
-    degree_max: int
-    degree_mean: float
-    diameter: int | None
-    """The longest shortest path; None where the graph falls apart or paths were not asked for."""
-    mean_path: float | None
-    """Mean shortest path over all pairs of items; None as for the diameter."""
 
     @property
     def connected(self) -> bool:

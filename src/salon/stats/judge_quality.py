@@ -53,7 +53,7 @@ from scipy.special import expit, ndtri
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import SHARE, bootstrap_totals, check_settings, draw_totals, interval, row_kinds
 from salon.stats.judge_rates import match_rate
-from salon.stats.result import Estimate
+from salon.stats.result import Estimate, described, result
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -63,29 +63,35 @@ _STEPS = 100
 _STEEPEST = 1e6  # a slope beyond this is a step: no vote was against the prediction
 
 
-@dataclass(frozen=True, slots=True)
-class Bin:
-    """Pairs with about the same chance."""
+@result
+class CalibrationBin:
+    """Pairs that were given about the same chance."""
 
-    predicted: float
-    """Mean chance given to the predicted winner."""
-    observed: Estimate
-    """Share of votes it got."""
-    pairs: int
-    votes: float
+    predicted: float = described("Mean chance of the predicted winner.")
+    observed: Estimate = described("Share of votes it got.", kind="estimate", decimals=3)
+    pairs: int = described("Pairs in the bin.")
+    votes: float = described("Votes on them; a tie is half a vote for either.")
 
 
-@dataclass(frozen=True, slots=True)
+@result
 class PairCalibration:
-    """How honest the chances of a predictor are."""
+    """Are the chances of a predictor honest?"""
 
-    brier: Estimate
-    ece: Estimate
-    expected_ece: float
-    """ECE of an honest predictor with as few votes."""
-    slope: Estimate | None
-    bins: tuple[Bin, ...]
-    votes: float
+    brier: Estimate = described(
+        "Mean squared distance of chance and vote; a coin has 0.25.", title="Brier", kind="estimate", decimals=4
+    )
+    ece: Estimate = described(
+        "Mean distance of chance and share of votes over bins.", title="ECE", kind="estimate", decimals=4
+    )
+    expected_ece: float = described(
+        "The same for honest chances with as few votes.", title="If honest", kind="number", decimals=4
+    )
+    slope: Estimate | None = described(
+        "1 honest, below 1 too sure, above 1 too shy; null where votes fix none.",
+        title="Slope", kind="estimate", decimals=2,
+    )  # fmt: skip
+    bins: tuple[CalibrationBin, ...] = described("The reliability diagram.")
+    pairs: int = described("Pairs with a chance and a vote.", title="Pairs")
 
 
 @dataclass(frozen=True)
@@ -139,7 +145,7 @@ def pair_calibration(
         expected_ece=_expected_ece(pairs, min(draws, 500), rng),
         slope=_slope(pairs, len(rows), level),
         bins=tuple(
-            Bin(
+            CalibrationBin(
                 predicted=float(mean[b]),
                 observed=estimate(observed[:, b], replicate_shares[:, b], int(behind[b])),
                 pairs=int(counts[b]),
@@ -147,7 +153,7 @@ def pair_calibration(
             )
             for b in range(pairs.bins)
         ),
-        votes=float(pairs.n.sum()),
+        pairs=len(pairs.z),
     )
 
 
@@ -265,20 +271,22 @@ Part = tuple[IntArray, FloatArray]
 _MOST_CELLS = 5_000_000
 
 
-@dataclass(frozen=True, slots=True)
+@result
 class WordingSpread:
     """Accuracy by wording of the question."""
 
-    wordings: tuple[int, ...]
-    """Of one criterion, as `means` and `pairs`; of several these are empty."""
-    means: tuple[float, ...]
-    pairs: tuple[int, ...]
-    sd: float
-    """Mean over criteria of the standard deviation of means over wordings."""
-    expected: float
-    """Mean sd if the wording made no difference."""
-    p: float
-    deals: int
+    wordings: tuple[int, ...] = described("Numbers of one criterion's wordings, from 0; empty over several.")
+    means: tuple[float, ...] = described("Accuracy under each.")
+    pairs: tuple[int, ...] = described("Pairs under each.")
+    sd: float = described(
+        "Standard deviation of a criterion's means over its wordings; over several criteria, the mean.",
+        title="Paraphrase sd",
+    )
+    expected: float = described(
+        "The same if the wording made no difference: few pairs alone spread so.", title="By chance"
+    )
+    p: float = described("Share of random deals of wordings with as large a spread.", title="p", kind="p")
+    deals: int = described("Random deals behind `expected` and `p`.", title="Deals")
 
 
 @dataclass(frozen=True, slots=True)

@@ -30,7 +30,7 @@ Sources: Zheng et al. 2023 (MT-Bench) for S1; TASTE 6.6 for b, c and the identit
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TypeVar
 
 import numpy as np
@@ -38,7 +38,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import BOTH_SIDES, SHARE, check_settings, draw_totals, interval, ratio, row_kinds
-from salon.stats.result import Estimate
+from salon.stats.result import Estimate, described, result
 
 FloatArray = NDArray[np.float64]
 IntArray = NDArray[np.int64]
@@ -339,23 +339,58 @@ NO, YES, UNREAD_TICK = 0, 1, 2
 HIT, MISS, ALARM, REJECT, UNREAD_YES, UNREAD_NO = range(6)
 
 
-@dataclass(frozen=True, slots=True)
+@result
 class TickRates:
-    """A judge on one criterion, on all pooled, or averaged over criteria; see `tick_accuracy`."""
+    """A judge against the people who ticked: on one criterion, on all ticks pooled, or as the mean over criteria."""
 
-    accuracy: Estimate
-    parsed_only: Estimate | None
-    balanced: Estimate | None
-    kappa: Estimate | None
-    on_yes: Estimate | None
-    on_no: Estimate | None
-    pass_rate: Estimate | None
-    people_pass: Estimate | None
-    lean: Estimate | None
-    constant: Estimate
-    gain: Estimate
-    unread: Estimate
-    ticks: int
+    accuracy: Estimate = described(
+        "Headline: unread answers count 0, evenly split panels are left out.",
+        title="Accuracy",
+        kind="estimate",
+        decimals=3,
+    )
+    parsed_only: Estimate | None = described(
+        "Over the ticks that were read.", title="Parsed only", kind="estimate", decimals=3
+    )
+    balanced: Estimate | None = described(
+        "Mean of `on_yes` and `on_no`: 0.5 for a coin and for a fixed answer.",
+        title="Balanced",
+        kind="estimate",
+        decimals=3,
+    )
+    kappa: Estimate | None = described(
+        "Cohen's kappa with the majority: 0 by chance.", title="κ", kind="estimate", decimals=3
+    )
+    on_yes: Estimate | None = described(
+        "Where people say yes, share on which the judge does.", title="Right on yes", kind="estimate", decimals=3
+    )
+    on_no: Estimate | None = described(
+        "Where people say no, share on which the judge does.", title="Right on no", kind="estimate", decimals=3
+    )
+    pass_rate: Estimate | None = described(
+        "Share of the read ticks that the judge passes.", title="Passes", kind="estimate", decimals=3
+    )
+    people_pass: Estimate | None = described(
+        "Share of the same ticks that people pass.", title="People pass", kind="estimate", decimals=3
+    )
+    lean: Estimate | None = described(
+        "The judge's pass rate less that of people: above 0 it is too kind.", title="Lean", kind="estimate", decimals=3
+    )
+    constant: Estimate = described(
+        "Accuracy of the better fixed answer, always yes or always no: chance.",
+        title="Fixed answer",
+        kind="estimate",
+        decimals=3,
+    )
+    gain: Estimate = described("Accuracy less `constant`.", title="Gain", kind="estimate", decimals=3)
+    unread: Estimate = described(
+        "u: share of ticks without a readable answer.", title="Unread", kind="estimate", decimals=3
+    )
+    ticks: int = described("Ticks in the denominator.", title="Ticks")
+    identity_gap: float | None = described(
+        "|accuracy - (1-u)(y on_yes + (1-y) on_no)|, y = `people_pass`: rounding only. None for means over criteria.",
+        default=None,
+    )
 
 
 @dataclass(frozen=True, slots=True)
@@ -429,7 +464,13 @@ def tick_accuracy(table: IntArray, *, draws: int, rng: np.random.Generator, leve
         }
         return TickRates(**estimates, ticks=int(rows.sum()))  # type: ignore[arg-type]  # the names are those of the fields
 
-    return TickAccuracy(*_by_part(table, figures, tick_identity_gap, draws=draws, rng=rng, level=level))
+    each, pooled, macro = _by_part(table, figures, tick_identity_gap, draws=draws, rng=rng, level=level)
+    return TickAccuracy(tuple(None if part is None else _with_gap(part) for part in each), _with_gap(pooled), macro)
+
+
+def _with_gap(of: TickRates) -> TickRates:
+    rates: TickRates = replace(of, identity_gap=tick_identity_gap(of))
+    return rates
 
 
 def tick_difference(

@@ -33,7 +33,7 @@ from salon.stats.comparison_graph import check_identified
 from salon.stats.comparisons import PairCounts, check_comparisons, count_pairs
 from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
-from salon.stats.pair_fit import Convergence, starting_tie
+from salon.stats.pair_fit import Convergence, FittedScores, starting_tie
 from salon.stats.pair_models import (
     DENSE_ITEMS,
     answer_slope,
@@ -54,19 +54,11 @@ _NOTHING = 1e-10  # a variance this small beside the model's own is rounding
 
 
 @dataclass(frozen=True, slots=True)
-class CovariateFit:
-    """Scores of items, and what covariates do to an answer."""
+class CovariateFit(FittedScores):
+    """Scores of items when their pictures are alike in all covariates, and what covariates do to an answer."""
 
-    model: str
-    scores: Floats
-    """(items,) mean zero: what is left when pictures are alike in all covariates."""
     beta: Floats
     """(covariates,) logits for one unit."""
-    tie: float | None
-    """Davidson's nu; None for Bradley-Terry, 0 where no answer is a tie."""
-    log_likelihood: float
-    prior: float | None
-    convergence: Convergence
 
 
 @dataclass(frozen=True, slots=True)

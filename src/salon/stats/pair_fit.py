@@ -74,19 +74,25 @@ class Convergence:
 
 
 @dataclass(frozen=True, slots=True)
-class PairFit:
-    """Scores of the items of a comparison study."""
+class FittedScores:
+    """Scores of the items of a comparison study, by the maximum of a likelihood or posterior."""
 
     model: str
     scores: Floats
     """(items,) on the model's latent scale; mean zero unless rating anchors fix the location."""
     tie: float | None
-    """nu (Davidson), theta (Rao-Kupper), None for models without a tie parameter."""
+    """nu (Davidson; 0 where no answer is a tie), theta (Rao-Kupper), None for models without a tie parameter."""
     log_likelihood: float
     """Of the data alone, without prior and rating anchors."""
     prior: float | None
     """Standard deviation of the normal prior; None: maximum likelihood."""
     convergence: Convergence
+
+
+@dataclass(frozen=True, slots=True)
+class PairFit(FittedScores):
+    """Scores of items without covariates."""
+
     pull: Pull | None = None
 
     @property

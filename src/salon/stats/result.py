@@ -3,7 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar, dataclass_transform
+
+R = TypeVar("R")
+
+CHECKED = {"extra": "forbid", "allow_inf_nan": False, "revalidate_instances": "always"}
+"""Of a result that a report holds as it is: there it is checked like every field; a number must be finite."""
+
+
+def described(
+    description: str, *, title: str | None = None, kind: str | None = None, decimals: int | None = None, **default: Any
+) -> Any:
+    """A field of a result that reports hold as it is: its description, and its header and format in tables."""
+    metadata: dict[str, Any] = {"description": description}
+    if title is not None:
+        metadata["title"] = title
+    if kind is not None:
+        metadata["format"] = (kind, decimals)
+    return field(metadata=metadata, **default)
+
+
+@dataclass_transform(frozen_default=True, field_specifiers=(described,))
+def result(cls: type[R]) -> type[R]:
+    """A kernel's result that reports hold as it is: a frozen dataclass that is checked there like every field."""
+    cls.__pydantic_config__ = CHECKED  # type: ignore[attr-defined]  # read by pydantic
+    return dataclass(frozen=True, slots=True)(cls)
 
 
 @dataclass(frozen=True, slots=True)
@@ -13,7 +38,7 @@ class Estimate:
     Reports hold it as it is; there it is checked like every field, and a number that is not finite is refused.
     """
 
-    __pydantic_config__ = {"extra": "forbid", "allow_inf_nan": False, "revalidate_instances": "always"}  # noqa: RUF012
+    __pydantic_config__ = CHECKED
 
     value: float
     """The estimate."""

@@ -20,7 +20,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import get_args
+from typing import Any, get_args
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -154,10 +154,13 @@ class ComparisonColumns:
     a: Ints
     b: Ints
     rater: Ints
-    left: NDArray[np.int8]
-    """0: item a was shown on the left; 1: item b."""
-    outcome: NDArray[np.int8]
+    left: NDArray[np.signedinteger[Any]]
+    """0: item a was shown on the left; 1: item b; 2: nobody knows."""
+    outcome: NDArray[np.signedinteger[Any]]
     """0: a wins; 1: b wins; 2: tie."""
+
+    def __len__(self) -> int:
+        return len(self.a)
 
 
 def bradley_terry_comparisons(

@@ -62,6 +62,11 @@ from .database.tallies import (
     Reservation as Reservation,
     StoredTally as StoredTally,
 )
+from .database.visitors import (
+    PanelIds as PanelIds,
+    TakenPlace as TakenPlace,
+    Visitor as Visitor,
+)
 from .field_files import (
     FIELD_FILES as FIELD_FILES,
     FieldExport as FieldExport,

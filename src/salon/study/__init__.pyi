@@ -13,9 +13,9 @@ from .answers import (
 from .interfaces import (
     Abilities as Abilities,
     Ask as Ask,
-    Failed as Failed,
+    FailedPicture as FailedPicture,
+    GeneratedPicture as GeneratedPicture,
     Generator as Generator,
-    Made as Made,
     Scorer as Scorer,
     ScorerCard as ScorerCard,
 )

@@ -42,7 +42,7 @@ class Ask(Noun):
     """How far image-to-image may leave `image`: 1 forgets it."""
 
 
-class Made(Noun):
+class GeneratedPicture(Noun):
     """A picture as encoded bytes, with what the generator knows about it."""
 
     model_config = ConfigDict(str_max_length=100_000_000)  # an SVG may be long; other nouns hold what people write
@@ -55,7 +55,7 @@ class Made(Noun):
     """What else should be kept: the prompt as the server rewrote it, seconds, cost, the model's own version."""
 
 
-class Failed(Noun):
+class FailedPicture(Noun):
     """A picture that was not made, and why; recorded, never dropped."""
 
     reason: str
@@ -73,11 +73,11 @@ class Generator(Protocol):
     signature: Signature
     """What would have to be equal for the same ask to give the same picture; it decides what a run may reuse."""
 
-    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, Made | Failed]]:
+    def make(self, asks: Sequence[Ask]) -> Iterator[tuple[int, GeneratedPicture | FailedPicture]]:
         """(index into `asks`, result) for each of `asks` exactly once, in the order they are finished.
 
         Lazy: a result is yielded as soon as it is there, so the caller can keep it before the next is paid for. A
-        picture that cannot be made is a `Failed`, not an exception; exceptions are for what stops the whole run
+        picture that cannot be made is a `FailedPicture`, not an exception; exceptions are for what stops the whole run
         (a wrong key, a missing extra, a spent budget).
         """
         ...

@@ -45,7 +45,7 @@ GROUPS = {
         "generator", "salon.study.interfaces.Generator", ("name", "abilities", "signature", "make")
     ),
     "judges": PluginKind("judge", "salon.judge.vlm.Vlm", ("name", "reply")),
-    "formats": PluginKind("format", "salon.store.formats.Format", ("name", "about", "recognise", "read")),
+    "formats": PluginKind("format", "salon.store.formats.FileFormat", ("name", "about", "recognise", "read")),
     "fits": PluginKind("fit", "salon.fuse.fits.Fit", ("name", "reads", "fit")),
     "rewards": PluginKind("reward", "salon.study.interfaces.RewardFunction", ()),
 }

@@ -20,9 +20,9 @@ from pathlib import Path
 import numpy as np
 import pyarrow as pa
 
+from salon.check import CeilingFigures
 from salon.errors import BadFile, BadValue, DesignError, TooFew
 from salon.evaluate import (
-    CeilingFigures,
     CurveSettings,
     EvaluateSettings,
     Evaluation,

@@ -13,10 +13,10 @@ from pydantic import Field, JsonValue
 from starlette.background import BackgroundTask
 from starlette.responses import FileResponse
 
-from salon.collect import Studio
+from salon.collect import RaterProgress, Studio
 from salon.errors import BadFile, BadValue
-from salon.store import EXPORTS, FIELD_FILES
-from salon.web.api_rater import ERRORS, ApiModel, AuditShape, InvitationShape, RaterShape, rater_shape
+from salon.store import EXPORTS, FIELD_FILES, AuditLine
+from salon.web.api_rater import ERRORS, ApiModel, InvitationShape
 from salon.web.auth import OwnerSession, get_studio
 
 router = APIRouter(prefix="/api/owner", tags=["owner"], responses=ERRORS)
@@ -51,9 +51,9 @@ class RaterOrder(ApiModel):
 
 
 @router.get("/progress")
-def progress(session: OwnerSession, request: Request) -> list[RaterShape]:
+def progress(session: OwnerSession, request: Request) -> list[RaterProgress]:
     """How far every rater is."""
-    return [rater_shape(rater) for rater in get_studio(request).progress()]
+    return get_studio(request).progress()
 
 
 @router.post("/invite")
@@ -82,10 +82,9 @@ def audit(
     request: Request,
     after: int = Query(0, ge=0, le=2**31 - 1),
     most: int = Query(100, ge=1, le=1000),
-) -> list[AuditShape]:
+) -> list[AuditLine]:
     """Who did what, oldest first."""
-    lines = get_studio(request).database.audit(after=after, most=most)
-    return [AuditShape(**vars(line)) for line in lines]
+    return get_studio(request).database.audit(after=after, most=most)
 
 
 @router.get("/export", response_class=FileResponse)

@@ -11,13 +11,13 @@ from typing import Annotated, Any, Literal
 from fastapi import APIRouter, Header, Path, Request
 from fastapi.exceptions import RequestValidationError
 from fastapi.routing import APIRoute
-from pydantic import BaseModel, ConfigDict, Field, JsonValue
+from pydantic import BaseModel, ConfigDict, Field
 from starlette.concurrency import run_in_threadpool
 from starlette.datastructures import Headers
 from starlette.responses import Response
 
 from salon.calls import ServiceError
-from salon.collect import EntryStep, Given, NoMoreQuestions, RaterProgress, Rest, ShownTask, Studio, StudioStep
+from salon.collect import EntryStep, NoMoreQuestions, RawAnswer, Rest, ShownTask, Studio, StudioStep
 from salon.errors import BadValue
 from salon.study import Criterion
 from salon.web.auth import Anyone, require_session
@@ -125,34 +125,11 @@ class SavedShape(ApiModel):
     next: StepShape = Field(description="What comes next, as /api/next would say.")
 
 
-class RaterShape(ApiModel):
-    """How far one rater is."""
-
-    rater: str
-    cohort: str | None
-    status: str
-    answered: int
-    total: int
-    judgments: dict[str, int]
-    last_at: int | None
-    hours: float
-
-
 class InvitationShape(ApiModel):
     """A new link; it is told only now."""
 
     rater: str
     link: str
-
-
-class AuditShape(ApiModel):
-    """One line of the audit."""
-
-    number: int
-    at: int
-    who: str
-    what: str
-    detail: dict[str, JsonValue]
 
 
 def step_shape(step: StudioStep, *, rater: str, images: Images, code: str | None) -> StepShape:
@@ -165,11 +142,6 @@ def step_shape(step: StudioStep, *, rater: str, images: Images, code: str | None
         return NeedsShape(what=step.what, seconds_left=step.seconds_left, again=step.again)
     is_complete = isinstance(step, NoMoreQuestions) and step.reason in ("done", "enough answers")
     return FinishedShape(reason=step.reason, completion_code=code if is_complete else None)
-
-
-def rater_shape(progress: RaterProgress) -> RaterShape:
-    """How far a rater is."""
-    return RaterShape(**vars(progress))
 
 
 def _task_shape(task: ShownTask, rater: str, images: Images) -> TaskShape:
@@ -273,7 +245,7 @@ async def ready(task: TaskId, request: Request) -> Response:
 
 
 @router.post("/tasks/{task}/answer", response_model=SavedShape)
-async def answer(task: TaskId, sent_answer: Given, key: Key, request: Request) -> Response:
+async def answer(task: TaskId, sent_answer: RawAnswer, key: Key, request: Request) -> Response:
     """Save an answer and say what comes next. It is on the disk when this says so; the same key never saves two."""
 
     def work(studio: Studio, rater: str) -> SavedShape:
@@ -319,4 +291,7 @@ def client_class(headers: Headers) -> str:
 
 def _shape(step: StudioStep, rater: str, request: Request) -> StepShape:
     state = request.app.state
+    end = state.studio.end_of_visit(rater, step.reason) if isinstance(step, NoMoreQuestions) else None
+    if end is not None:
+        return FinishedShape(reason=end.outcome.replace("_", " "), completion_code=end.code)
     return step_shape(step, rater=rater, images=state.images, code=state.studio.settings.completion_code)

@@ -23,10 +23,10 @@ from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
 from salon.web.guard import RequestGuard
 from salon.web.images import study_images
-from salon.web.pages import adjudicator, owner, owner_forms, rater
+from salon.web.pages import adjudicator, owner, owner_forms, owner_panel, panel, rater
 from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
-_ROUTED = (api_rater, rater, images, auth, api_owner, owner, owner_forms, adjudicator, rendering)
+_ROUTED = (api_rater, rater, images, auth, panel, api_owner, owner, owner_forms, owner_panel, adjudicator, rendering)
 """Modules with routes. They are tried in this order, so the most frequent requests come first."""
 
 
@@ -45,6 +45,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     secret = read_secret(settings.folder)
     app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
     app.state.images = study_images(studio, secret)
+    app.state.panel_door = panel.PanelDoor(settings, secret)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
     for module in _ROUTED:

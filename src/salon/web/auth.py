@@ -102,6 +102,10 @@ class SessionAuth:
             self._bad_links.take(address)
             raise
 
+    def enter_link(self, link: int) -> Session:
+        """The session of a link by its number, for somebody who was let in by other means; BadLink if it ended."""
+        return Session(self.database.who_of_link(link))
+
     def login(self, password: str, address: str) -> Session:
         """A new session of the owner. A wrong password and none set take the same time and say the same."""
         self._bad_passwords.take(address)  # before the slow part: guesses sent at once are counted too
@@ -315,7 +319,7 @@ router = APIRouter(include_in_schema=False)
 def enter(token: str, request: Request) -> Response:
     """Open a link."""
     auth = get_auth(request)
-    return _redirect_home(auth, auth.enter(token, address_of(request.scope)))
+    return redirect_into(auth, auth.enter(token, address_of(request.scope)))
 
 
 @router.get("/login")
@@ -329,7 +333,7 @@ def login(request: Request, password: Annotated[str, Form(max_length=_LONGEST_PA
     """Let the owner in."""
     auth = get_auth(request)
     try:
-        return _redirect_home(auth, auth.login(password, address_of(request.scope)))
+        return redirect_into(auth, auth.login(password, address_of(request.scope)))
     except NotSignedIn:
         return _login_page(request, wrong=True)
 
@@ -358,7 +362,8 @@ def _language(request: Request) -> str:
     return get_studio(request).settings.language
 
 
-def _redirect_home(auth: SessionAuth, session: Session) -> Response:
+def redirect_into(auth: SessionAuth, session: Session) -> Response:
+    """To the first page of a session that begins, with its cookie."""
     response = RedirectResponse(HOME[session.role], status_code=303)
     auth.give_cookie(response, session)
     return response

@@ -15,7 +15,7 @@ import secrets
 import threading
 import time
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
 from starlette.concurrency import run_in_threadpool
@@ -40,6 +40,16 @@ HEADERS = {
 """On every answer, whatever it is."""
 UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
 """The only places that take files, and from the owner alone."""
+
+
+def headers_for_sites(sites: Sequence[str]) -> dict[str, str | None]:
+    """`own_headers` of a page that these sites may show in a frame, and whose form may be sent to them."""
+    allowed = " ".join(sites)
+    policy = HEADERS["Content-Security-Policy"].replace("form-action 'self'", f"form-action 'self' {allowed}")
+    policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")
+    return {"Content-Security-Policy": policy, "X-Frame-Options": None}
+
+
 _HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 _MOST_HEAD = 32 << 10
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
@@ -101,8 +111,9 @@ class RequestGuard:
             return
         request_id = secrets.token_hex(8)
         scope.setdefault("state", {})["request_id"] = request_id
+        own_headers = scope["state"].setdefault("own_headers", {})
         answer = _ResponseSender(
-            send, self.headers | {"X-Request-Id": request_id}, head_only=scope.get("method") == "HEAD"
+            send, self.headers | {"X-Request-Id": request_id}, own_headers, head_only=scope.get("method") == "HEAD"
         )
         if answer.head_only:  # routes know GET alone; what they would answer is sent without its body
             scope = dict(scope, method="GET")
@@ -156,16 +167,21 @@ class RequestGuard:
 class _ResponseSender:
     """`send` with Salon's headers. It remembers whether the answer has begun."""
 
-    def __init__(self, send: Send, headers: dict[str, str], *, head_only: bool) -> None:
-        self.send, self.headers, self.head_only, self.started = send, headers, head_only, False
+    def __init__(
+        self, send: Send, headers: dict[str, str], own_headers: dict[str, str | None], *, head_only: bool
+    ) -> None:
+        """`own_headers` are filled by the route: what stands there instead of ours, None for nothing at all."""
+        self.send, self.headers, self.own_headers = send, headers, own_headers
+        self.head_only, self.started = head_only, False
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.started = True
             headers = MutableHeaders(scope=message)
             headers.setdefault("Cache-Control", "no-store")
-            for name, value in self.headers.items():
-                headers[name] = value
+            for name, value in (self.headers | self.own_headers).items():
+                if value is not None:
+                    headers[name] = value
         elif self.head_only and message["type"] == "http.response.body":
             message = dict(message, body=b"")
         await self.send(message)

@@ -51,6 +51,8 @@ class WebSettings(Noun):
     session_burst: int = Field(200, ge=1, description="Requests one session may send at once.")
     address_rate: float = Field(200, gt=0, description="Requests a second from one address: an office may share it.")
     address_burst: int = Field(2000, ge=1, description="Requests one address may send at once.")
+    visitors_rate: float = Field(0.5, gt=0, description="Visitors of a panel a second whom one address may bring.")
+    visitors_burst: int = Field(60, ge=1, description="Visitors of a panel whom one address may bring at once.")
     failures_burst: int = Field(10, ge=1, description="Wrong links, or wrong passwords, before an address must wait.")
 
     @property

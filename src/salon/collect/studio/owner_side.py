@@ -251,6 +251,7 @@ class OwnerSide(AdjudicatorSide, ABC):
                 remedy="invite the person as a new rater",
             )
         if self._is_out(state):
+            self.database.reopen_visit(rater, at=now)
             self.database.set_status(rater, "active", at=now, group_of=self._tallied.group_of)
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
 
@@ -269,6 +270,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     def resume(self, rater: str, *, now: int | None = None) -> None:
         """A paused rater is asked again; the link stays the same."""
         if self._asked(rater).status == "paused":
+            self.database.reopen_visit(rater, at=now)
             self.database.set_status(rater, "active", at=now)
 
     def remove(self, rater: str, *, now: int | None = None) -> None:

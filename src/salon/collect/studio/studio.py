@@ -32,8 +32,8 @@ from salon.collect.assignment import (
 )
 from salon.collect.plan import Workload, check_views, make_plan, workloads
 from salon.collect.questions import (
-    Given,
     RaterQuestion,
+    RawAnswer,
     RemainingWait,
     ScreenTimes,
     break_due,
@@ -61,6 +61,7 @@ from salon.collect.studio.rater_side import (
 )
 from salon.collect.studio.stored_tallies import StoredTallies, TalliedPlan, reserve_question
 from salon.collect.studio.task_cache import RaterTasks, TaskCache
+from salon.collect.studio.visitor_side import VisitorSide
 from salon.collect.tallies import Tallies
 from salon.store import (
     STOPPED,
@@ -89,7 +90,7 @@ _TRIES = 20
 """So often a change is begun anew when another worker was first."""
 
 
-class Studio(RankingSide, OwnerSide):
+class Studio(RankingSide, VisitorSide, OwnerSide):
     """One study being collected; see the module."""
 
     def __init__(self, database: Database, settings: StudioSettings, folder: Path, *, check: bool = True) -> None:
@@ -123,6 +124,7 @@ class Studio(RankingSide, OwnerSide):
     def next(self, rater: str, *, now: int | None = None) -> StudioStep:
         """What comes next for a rater: the same until it is answered, on every device."""
         now = now_ms() if now is None else now
+        self.check_visit(rater, now)
         return self._again(lambda: self._next(self.database.rater(rater), now))
 
     def _next(self, state: StoredRater, now: int) -> StudioStep:
@@ -186,7 +188,14 @@ class Studio(RankingSide, OwnerSide):
                 rater_tasks.turn_number = turn + 1
 
     def submit(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> SavedSubmission:
         """Save an answer. It is on the disk when this returns, and the same `key` never saves a second one.
 
@@ -203,7 +212,14 @@ class Studio(RankingSide, OwnerSide):
         return self._again(attempt)
 
     def answer(
-        self, rater: str, task: int, raw_answer: Given, *, key: str, now: int | None = None, client: str | None = None
+        self,
+        rater: str,
+        task: int,
+        raw_answer: RawAnswer,
+        *,
+        key: str,
+        now: int | None = None,
+        client: str | None = None,
     ) -> tuple[SavedSubmission, StudioStep]:
         """`submit`, and what comes next."""
         now = now_ms() if now is None else now
@@ -217,7 +233,7 @@ class Studio(RankingSide, OwnerSide):
         return saved, self.next(rater, now=now)  # answered meanwhile, on another device
 
     def _submit(
-        self, rater_tasks: RaterTasks, place: int, raw_answer: Given, key: str, now: int, client: str | None
+        self, rater_tasks: RaterTasks, place: int, raw_answer: RawAnswer, key: str, now: int, client: str | None
     ) -> SavedSubmission:
         """Save an answer, and with it the rater's next task where that is certain already."""
         task, screen = rater_tasks.tasks[place], rater_tasks.shown(place)
@@ -256,6 +272,8 @@ class Studio(RankingSide, OwnerSide):
         if saved.following is not None and ahead is not None:
             rater_tasks.add(saved.following, ahead)
         self._heard(rater_tasks.rater, now)
+        if right is False and question.why == "attention" and self.end_failed_visit(rater_tasks.rater, now):
+            return replace(saved, following=None)
         return saved
 
     def undo(self, rater: str, *, now: int | None = None) -> int:

@@ -67,6 +67,7 @@ RELEASED: dict[str, tuple[str, str]] = {
     "imagereward": ("image_reward", "ImageReward"),
     "mps": ("mps", "MPS"),
     "hpsv3": ("hpsv3", "HPSv3, with its sigma"),
+    "hpsv3++": ("hpsv3_plus", "HPSv3++, with its sigma; --rl-step"),
 }
 _OTHER_FORMS = (
     ("model:FOLDER@CRITERION", "a model trained by salon train; --model FOLDER takes all its criteria"),
@@ -111,8 +112,10 @@ def make_scorer(text: str, settings: ScoreSettings | None = None, cache: ResultC
     elif kind in RELEASED and place:
         if kind != "laion":  # it reads no prompt
             options["text"] = settings.text
-        if kind == "hpsv3":
+        if kind in ("hpsv3", "hpsv3++"):
             options |= {"instruction": settings.instruction, "other_instruction": settings.other_instruction}
+        if kind == "hpsv3++":
+            options["step"] = settings.rl_step
         scorer = getattr(_import("scorers.released"), RELEASED[kind][0])(place, **options)
     elif (chat is not None or (rater is not None and rater.is_endpoint)) and settings.engine != "here":
         raise BadValue(

@@ -30,6 +30,7 @@ from salon.models import (
     Clip,
     ClipCosine,
     ClipHead,
+    ConditionedReward,
     CrossClip,
     QwenReward,
     Tensors,
@@ -231,6 +232,32 @@ def hpsv3(
                  licence="MIT; Qwen2-VL's own for the network below", source="Ma et al. 2025, HPSv3")  # fmt: skip
     return _scorer("hpsv3", card, folder, batch, network, pixels=peer.pictures.label, positions=peer.positions,
                    instruction=question.label)  # fmt: skip
+
+
+def hpsv3_plus(
+    folder: Path,
+    *,
+    text: TextInput = "full",
+    device: str | None = None,
+    batch: int = BATCH,
+    instruction: str | Path | None = None,
+    other_instruction: bool = False,
+    step: float = 0.0,
+) -> ReleasedScorer:
+    """HPSv3++: mu of a Qwen3-VL, conditioned on the generator's capability and on the progress of RL, and its sigma.
+
+    `step` is the progress from 0 to 1. Each picture's capability is judged alone.
+    """
+    network = ConditionedReward(
+        Path(folder), device=device, instruction=instruction, accept_other=other_instruction, step=step
+    )
+    question, peer = network.instruction, PEERS["hpsv3++"]
+    card = _card(text, "hpsv3++", is_logit=True, notes=() if question.note is None else (question.note,),
+                 measures="Which of two pictures raters preferred, from early generators to those trained by RL.",
+                 licence="see its release; Qwen3-VL's own for the network below",
+                 source="Liu et al. 2026, HPSv3++")  # fmt: skip
+    return _scorer("hpsv3++", card, folder, batch, network, pixels=peer.pictures.label, positions=peer.positions,
+                   instruction=question.label, step=step)  # fmt: skip
 
 
 def _card(text: TextInput, peer: str, **fields: Any) -> ScorerCard:

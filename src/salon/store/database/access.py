@@ -108,13 +108,8 @@ class LinkMethods(DatabaseConnection):
             raise BadValue(f"a role is needed: {', '.join(ROLES)}", found=repr(role))
         if (role == "rater") != (rater is not None):
             raise BadValue("a rater's link names its rater, and no other does", found=f"{role}, rater {rater!r}")
-        token = secrets.token_urlsafe(TOKEN_BYTES)
-        at = now_ms() if at is None else at
-        row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
         with self.writing() as connection:
-            number = None if rater is None else rater_number(connection, rater)
-            link = connection.scalar(insert(links).returning(links.c.number), row)
-            add_audit_line(connection, by, "link given", at, link=link, role=role, rater=number)
+            token, _ = add_link(connection, role, rater, expires_at=expires_at, by=by, at=at)
         return token
 
     def who(self, token: str, *, at: int | None = None) -> LinkHolder:
@@ -163,6 +158,25 @@ def _bad_link() -> BadLink:
         found="one that is not valid, or not any more",
         remedy="ask whoever invited you for a new link",
     )
+
+
+def add_link(
+    connection: Connection,
+    role: str,
+    rater: str | None,
+    *,
+    expires_at: int | None = None,
+    by: str = "owner",
+    at: int | None = None,
+) -> tuple[str, int]:
+    """The token and the number of a new link, in the transaction of whoever needs it."""
+    token = secrets.token_urlsafe(TOKEN_BYTES)
+    at = now_ms() if at is None else at
+    row = {"hash": _hash(token), "role": role, "rater": rater, "created_at": at, "expires_at": expires_at}
+    number = None if rater is None else rater_number(connection, rater)
+    link: int = connection.execute(insert(links).returning(links.c.number), row).scalar_one()
+    add_audit_line(connection, by, "link given", at, link=link, role=role, rater=number)
+    return token, link
 
 
 def revoke_links(connection: Connection, rater: str, at: int) -> None:

@@ -3,7 +3,7 @@
     SalonError
     └── DatabaseError             the database cannot do this now
         ├── Unavailable           it cannot be opened, read or written: absent, locked, no room, wrong password
-        │   └── Damaged           its file is no whole SQLite database: restore a backup
+        │   └── DamagedDatabase   its file is no whole SQLite database: restore a backup
         ├── WrongSchema           made by another version of Salon, or not by Salon at all
         ├── StudyThere            it holds a study already
         ├── NoStudy               it holds no study yet
@@ -60,7 +60,7 @@ class Unavailable(DatabaseError):
     """The database cannot be opened, read or written."""
 
 
-class Damaged(Unavailable):
+class DamagedDatabase(Unavailable):
     """The file is no whole SQLite database."""
 
 
@@ -124,9 +124,9 @@ IDLE_S = 1.0
 """After so many seconds without use a connection to a server is tried before it is trusted."""
 
 
-def damaged_error(why: str, where: str) -> Damaged:
+def damaged_error(why: str, where: str) -> DamagedDatabase:
     """The error for a SQLite file that is not whole, with the way to restore it."""
-    return Damaged(
+    return DamagedDatabase(
         "a SQLite database that is whole is needed",
         found=f"a damaged file: {why}",
         where=where,

@@ -25,6 +25,7 @@ from salon.store.database.connection import DatabaseConnection, StudyThere, Unav
 from salon.store.database.raters import RaterMethods
 from salon.store.database.tables import DERIVED, check_schema, is_newer, metadata, migrate, study
 from salon.store.database.tallies import TallyMethods
+from salon.store.database.visitors import VisitorMethods
 
 ROWS_AT_ONCE = 10_000
 _KEPT = [table for table in metadata.sorted_tables if table not in DERIVED]
@@ -136,6 +137,7 @@ class Database(
     TallyMethods,
     LinkMethods,
     RaterMethods,
+    VisitorMethods,
     AuditMethods,
     ArenaMethods,
     BackupMethods,
@@ -148,7 +150,7 @@ class Database(
             connection.execute(update(study).values(created_at=study.c.created_at))
 
     def check_whole(self) -> None:
-        """Damaged when a page of a SQLite file is not what it should be; a server looks after its own."""
+        """DamagedDatabase when a page of a SQLite file is not what it should be; a server looks after its own."""
         if not self.sqlite:
             return
         with self.reading() as connection:

@@ -1,8 +1,8 @@
 """Raters come, pause and leave; what they agreed to, when they were here, and what is left of them when they go.
 
 Removed (by the owner) and withdrawn (by themselves) raters stay in the tables, and no reading holds their answers.
-Erasing deletes a rater with everything about them: judgments, tasks, profile, links, consents, visits. The audit keeps
-that a rater was erased and when, not who.
+Erasing deletes a rater with everything about them: judgments, tasks, profile, links, consents, visits, ids of a panel.
+The audit keeps that a rater was erased and when, not who.
 """
 
 from __future__ import annotations
@@ -119,8 +119,8 @@ class RaterMethods(DatabaseConnection):
                 count_rater(connection, id, group_of, -1)
             theirs = select(judgments.c.id).where(judgments.c.rater == id)
             connection.execute(delete(undos).where(undos.c.judgment.in_(theirs)))
-            about_them = (tables.group_raters, tables.profiles, tables.links, tables.consents, visits)
-            for table in (judgments, tasks, *about_them):
+            about_them = (tables.group_raters, tables.profiles, tables.links, tables.consents, tables.visitors)
+            for table in (judgments, tasks, visits, *about_them):
                 connection.execute(delete(table).where(table.c.rater == id))
             connection.execute(delete(raters).where(raters.c.id == id))
             add_audit_line(connection, by, "rater erased", at)

@@ -37,7 +37,7 @@ from salon.store.database.connection import DatabaseConnection, WrongSchema
 if TYPE_CHECKING:
     from alembic.config import Config
 
-SCHEMA = "0003"
+SCHEMA = "0004"
 """The newest migration: what this Salon reads and writes."""
 VERSION_TABLE = "salon_version"
 
@@ -167,6 +167,21 @@ undos = Table(
     _time("at"),
 )
 visits = _table("visits", _number(), _rater(), _time("started_at"), _time("last_seen_at"), Index(None, "rater"))
+visitors = _table(
+    "visitors",
+    _number(),
+    _text("participant", unique=True),
+    Column("rater", Text, ForeignKey("raters.id", ondelete="CASCADE"), nullable=False, unique=True),
+    Column("link", Integer, nullable=False),
+    _text("personal"),
+    _text("study", nullable=True),
+    _text("session", nullable=True),
+    _text("submit_to", nullable=True),
+    _time("joined_at"),
+    _time("placed_at", nullable=True),
+    _text("outcome", nullable=True),
+    _time("ended_at", nullable=True),
+)
 settings = _table("settings", _number("version"), _text("text"), _time("at"))
 question_tallies = Table(
     "question_tallies",

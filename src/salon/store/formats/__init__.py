@@ -23,7 +23,7 @@ __all__ = [
     "KINDS",
     "Columns",
     "Draft",
-    "Format",
+    "FileFormat",
     "Head",
     "ImportOptions",
     "ImportResult",
@@ -40,7 +40,7 @@ __all__ = [
 
 
 @dataclass(frozen=True)
-class Format:
+class FileFormat:
     """One kind of file: its name, what it is, how to tell it by its beginning, and how to read it."""
 
     name: str
@@ -67,21 +67,21 @@ def _has(*needed: str) -> Callable[[Head], bool]:
 GENERIC = {
     form.name: form
     for form in (
-        Format(
+        FileFormat(
             "comparisons",
             "A table of votes between two items: CSV, TSV, JSON, JSONL or Parquet.",
             _has("left", "right", "outcome"),
             judgment_tables.read_comparisons,
             (*judgment_tables.COMPARISON_NEEDED, *judgment_tables.COMPARISON_OPTIONAL),
         ),
-        Format(
+        FileFormat(
             "ratings",
             "A table of ratings, one row a rating: CSV, TSV, JSON, JSONL or Parquet.",
             lambda head: _has("item", "value")(head) or _has("prompt", "generator", "value")(head),
             judgment_tables.read_ratings,
             ("item", "value", *judgment_tables.RATING_OPTIONAL),
         ),
-        Format(
+        FileFormat(
             "rankings",
             "A table of rankings, one row a ranked item or one row a ranking ('a>b=c').",
             lambda head: _has("item", "rank")(head) or _has("ranking")(head),
@@ -93,20 +93,20 @@ GENERIC = {
 NAMED = {
     form.name: form
     for form in (
-        Format(
+        FileFormat(
             "preflib",
             "PrefLib ballots (.soc .soi .toc .toi).",
             public_datasets.is_preflib,
             public_datasets.read_preflib,
         ),
-        Format("sushi", "Sushi preference orders (.order).", public_datasets.is_sushi, public_datasets.read_sushi),
-        Format(
+        FileFormat("sushi", "Sushi preference orders (.order).", public_datasets.is_sushi, public_datasets.read_sushi),
+        FileFormat(
             "movielens",
             "MovieLens ratings (u.data, ratings.dat, ratings.csv).",
             public_datasets.is_movielens,
             public_datasets.read_movielens,
         ),
-        Format(
+        FileFormat(
             "hpdv2",
             "HPDv2 train.json (comparisons) or test.json (rankings).",
             hpd.is_hpdv2,
@@ -114,7 +114,7 @@ NAMED = {
             images=True,
             by_path=True,
         ),
-        Format(
+        FileFormat(
             "hpdv3",
             "HPDv3 JSON: pairs with the preferred image first.",
             hpd.is_hpdv3,
@@ -123,7 +123,7 @@ NAMED = {
             images=True,
             by_path=True,
         ),
-        Format(
+        FileFormat(
             "hpdv3-benchmark",
             "HPDv3's benchmark: folders CATEGORY/MODEL with pictures and a text for each.",
             hpdv3_benchmark.is_hpdv3_benchmark,
@@ -131,14 +131,14 @@ NAMED = {
             images=True,
             folder=True,
         ),
-        Format(
+        FileFormat(
             "pickapic",
             "Pick-a-Pic rows (Parquet or CSV).",
             vote_files.is_pickapic,
             vote_files.read_pickapic,
             images=True,
         ),
-        Format(
+        FileFormat(
             "imagereward",
             "ImageReward JSON: one agreed ranking a prompt.",
             hpd.is_imagereward,
@@ -146,37 +146,37 @@ NAMED = {
             images=True,
             by_path=True,
         ),
-        Format(
+        FileFormat(
             "arena", "Arena votes of FastChat and LMSYS (JSON, JSONL, CSV).", vote_files.is_arena, vote_files.read_arena
         ),
-        Format(
+        FileFormat(
             "genai-bench",
             "GenAI-Bench human votes with the verdicts of judges (CSV or JSONL).",
             vote_files.is_genai_bench,
             vote_files.read_genai_bench,
         ),
-        Format(
+        FileFormat(
             "label-studio",
             "Label Studio JSON export: pairwise, choices, rating, ranker.",
             annotation_tools.is_label_studio,
             annotation_tools.read_label_studio,
             ("left", "right", "prompt"),
         ),
-        Format(
+        FileFormat(
             "argilla",
             "Argilla 2 records as JSON: responses and suggestions.",
             annotation_tools.is_argilla,
             annotation_tools.read_argilla,
             ("left", "right", "prompt"),
         ),
-        Format("dsg", "DSG's TIFA160 Likert answers (CSV).", public_datasets.is_dsg, public_datasets.read_dsg),
-        Format(
+        FileFormat("dsg", "DSG's TIFA160 Likert answers (CSV).", public_datasets.is_dsg, public_datasets.read_dsg),
+        FileFormat(
             "imagenhub",
             "ImagenHub ratings, one TSV a rater.",
             public_datasets.is_imagenhub,
             public_datasets.read_imagenhub,
         ),
-        Format(
+        FileFormat(
             "pwcmp",
             "pwcmp comparisons of conditions on scenes (CSV).",
             judgment_tables.is_pwcmp,
@@ -184,10 +184,10 @@ NAMED = {
         ),
     )
 }
-KINDS: dict[str, Format] = {**GENERIC, **NAMED}
+KINDS: dict[str, FileFormat] = {**GENERIC, **NAMED}
 
 
-def format_named(kind: str) -> Format:
+def format_named(kind: str) -> FileFormat:
     """The format that `kind` names, built in or a plugin's; BadValue otherwise."""
     if kind in KINDS:
         return KINDS[kind]
@@ -198,14 +198,14 @@ def format_named(kind: str) -> Format:
     return as_format(loaded.part, name=kind, origin=loaded.origin)
 
 
-def as_format(part: Any, *, name: str | None = None, origin: str | None = None) -> Format:
-    """A plugin as a Format; one that is a Format already keeps its flags."""
-    if isinstance(part, Format):
+def as_format(part: Any, *, name: str | None = None, origin: str | None = None) -> FileFormat:
+    """A plugin as a FileFormat; one that is a FileFormat already keeps its flags."""
+    if isinstance(part, FileFormat):
         return replace(part, name=name or part.name, origin=origin)
-    return Format(name or part.name, part.about, part.recognise, part.read, origin=origin)
+    return FileFormat(name or part.name, part.about, part.recognise, part.read, origin=origin)
 
 
-def plugin_formats() -> list[Format]:
+def plugin_formats() -> list[FileFormat]:
     """The formats that other packages add; one that cannot be loaded is left out."""
     formats = []
     for name, _ in plugin_lines("formats", KINDS):
@@ -245,7 +245,7 @@ def import_files(kind: str, paths: Sequence[str | Path], options: ImportOptions 
     return import_form(format_named(kind), paths, options)
 
 
-def import_form(form: Format, paths: Sequence[str | Path], options: ImportOptions | None = None) -> ImportResult:
+def import_form(form: FileFormat, paths: Sequence[str | Path], options: ImportOptions | None = None) -> ImportResult:
     """The same for a format that is at hand."""
     kind = form.name
     if not paths:

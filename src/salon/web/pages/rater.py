@@ -22,12 +22,12 @@ from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect import (
     EntryStep,
-    Given,
     MergedOrder,
     NextPair,
     NoMoreQuestions,
     PairAnswer,
     RaterQuestion,
+    RawAnswer,
     Rest,
     ShownTask,
     Studio,
@@ -44,6 +44,7 @@ from salon.study import Criterion
 from salon.web.api_rater import client_class
 from salon.web.auth import RaterSession, get_auth, get_studio, read_form
 from salon.web.images import Images
+from salon.web.pages.panel import render_visit_end
 from salon.web.rendering import PageWords, render_page
 
 NOTES = ("not_accepted", "undone")
@@ -70,12 +71,13 @@ def home(session: RaterSession, request: Request, note: str = "") -> HTMLRespons
     step = studio.next(session.rater)
     shared = _shared(studio, session.csrf) | {"said": _note_words(note, step, PageWords(studio.settings.language))}
     if isinstance(step, EntryStep):
-        return render_page(f"rater/{step.what}.html", step=step, **shared)
+        from_panel = studio.panel is not None and studio.database.visitor(session.rater) is not None
+        return render_page(f"rater/{step.what}.html", step=step, from_panel=from_panel, **shared)
     if isinstance(step, Rest):
         until = datetime.fromtimestamp(step.until / 1000, UTC)
         return render_page("rater/rest.html", until=until, **shared)
     if isinstance(step, NoMoreQuestions):
-        return _end(studio, session.rater, step, shared)
+        return _end(request, session.rater, step, shared)
     if step.stage == "prompt":
         return render_page("rater/prompt.html", task=step, **shared)
     return render_page("rater/task.html", **shared, **screen_values(step, request, session.rater))
@@ -122,7 +124,11 @@ def _note_words(note: str, step: StudioStep, words: PageWords) -> str:
     return words(f"answer.{note}") if note in NOTES else ""
 
 
-def _end(studio: Studio, rater: str, step: NoMoreQuestions, shared: dict[str, Any]) -> HTMLResponse:
+def _end(request: Request, rater: str, step: NoMoreQuestions, shared: dict[str, Any]) -> HTMLResponse:
+    studio = get_studio(request)
+    visit = studio.end_of_visit(rater, step.reason)
+    if visit is not None:
+        return render_visit_end(request, visit, **shared)
     whole = step.reason in ("done", "enough answers")
     pays = studio.settings.pay
     shows = whole and any((pays.per_hour, pays.per_answer, pays.flat))
@@ -244,7 +250,7 @@ def withdraw(session: RaterSession, request: Request) -> HTMLResponse:
     """Leave the study; the link ends with it."""
     studio = get_studio(request)
     studio.withdraw(session.rater)
-    response = _end(studio, session.rater, NoMoreQuestions("withdrawn"), _shared(studio, session.csrf))
+    response = _end(request, session.rater, NoMoreQuestions("withdrawn"), _shared(studio, session.csrf))
     get_auth(request).take_cookie(response)
     return response
 
@@ -278,15 +284,15 @@ _MOST_PAIRS = 1000
 _POINTS = {"yes": True, "no": False, "unclear": None}
 
 
-def read_answer(fields: FormData, question: RaterQuestion) -> Given:
+def read_answer(fields: FormData, question: RaterQuestion) -> RawAnswer:
     """The answer on a form."""
     skipped = _text(fields, "skip") or None
     rationale = _text(fields, "rationale") or None
     if skipped:
-        return Given.parse({"skipped": skipped})
+        return RawAnswer.parse({"skipped": skipped})
     read = _READERS[question.kind]
     answers = {criterion: read(fields, k, question) for k, criterion in enumerate(question.criteria)}
-    return Given.parse({"answers": answers, "rationale": rationale})
+    return RawAnswer.parse({"answers": answers, "rationale": rationale})
 
 
 def read_pair(fields: FormData) -> tuple[tuple[PairAnswer, ...], PairAnswer]:

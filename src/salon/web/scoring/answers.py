@@ -12,7 +12,7 @@ from pydantic.json_schema import models_json_schema
 from starlette.concurrency import run_in_threadpool
 from starlette.responses import Response
 
-from salon.calls import CriterionInfo, PictureScores, Score, ScoringAnswer, ServiceError
+from salon.calls import CriterionInfo, PictureScores, ScoringAnswer, ServedScore, ServiceError
 from salon.errors import UnknownReference
 from salon.judge import MissingScore, PictureScore, ScoreResult
 from salon.select import (
@@ -109,13 +109,13 @@ def _picture(place: int, name: str | None, looked: ModelAnswer, criteria: Sequen
     )  # fmt: skip
 
 
-def as_score(result: ScoreResult) -> Score:
+def as_score(result: ScoreResult) -> ServedScore:
     """A result as the answer shows it."""
     if isinstance(result, MissingScore):
-        return Score(value=None, unscored=result.reason)
+        return ServedScore(value=None, unscored=result.reason)
     value, sigma = result
     around = None if sigma is None else (value - _Z_95 * sigma, value + _Z_95 * sigma)
-    return Score(value=value, sigma=sigma, interval=around)
+    return ServedScore(value=value, sigma=sigma, interval=around)
 
 
 def score_value(looked: ModelAnswer, criterion: str) -> float | None:

@@ -16,7 +16,7 @@ from starlette.responses import Response
 
 from salon.calls import (
     CompareAnswer,
-    Compared,
+    CriterionComparison,
     GateAnswer,
     GatedPicture,
     PickAnswer,
@@ -109,12 +109,14 @@ async def compare(request: Request, caller: ScoreCaller) -> Response:
     return answers.json_response(answer)
 
 
-def _compare_criterion(criterion: ServedCriterion, answered: ServiceAnswer, uploads: RequestPictures) -> Compared:
+def _compare_criterion(
+    criterion: ServedCriterion, answered: ServiceAnswer, uploads: RequestPictures
+) -> CriterionComparison:
     first, second = answered.looked
     values = [answers.score_value(looked, criterion.criterion) for looked in (first, second)]
     chance = answered.model.chance(criterion.criterion, first, second, uploads.prompt)
     difference = None if values[0] is None or values[1] is None else values[0] - values[1]
-    return Compared(
+    return CriterionComparison(
         criterion=criterion.criterion,
         chance=chance if isinstance(chance, float) else None,
         cannot=chance if isinstance(chance, str) else None,
