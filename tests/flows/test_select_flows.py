@@ -19,7 +19,7 @@ from salon.bench import ArenaSettings, arena_snapshot
 from salon.errors import BadFile, BadValue, SalonError, TooFew, UnknownReference
 from salon.fuse import FuseSettings, fuse_study
 from salon.generate import GenerateSettings
-from salon.report.values import disagreements
+from salon.report import disagreements
 from salon.select import (
     SIMULATED_GATE,
     BestReport,

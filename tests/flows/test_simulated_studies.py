@@ -9,8 +9,7 @@ from hypothesis import given, settings, strategies as st
 from salon.collect import SimulateSettings, planted, simulate_study, taste_like_study, taste_like_truth
 from salon.collect.simulate.panel import SimulatedPanel, item_ids, number_ids, panel_comparisons, tie_chance, with_ties
 from salon.errors import BadValue
-from salon.stats import cells_votes, votes_rankings
-from salon.stats.alpha import krippendorff_alpha
+from salon.stats import cells_votes, krippendorff_alpha, votes_rankings
 from salon.study import Study
 
 RANKERS = ("uniform", "mallows", "plackett_luce", "thurstone", "factions")

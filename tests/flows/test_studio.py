@@ -11,8 +11,7 @@ from salon.collect import EntryStep, NoMoreQuestions, RawAnswer, Rest, ShownTask
 from salon.collect.studio.figures import compute_figures
 from salon.collect.studio.figures_worker import FiguresWorker
 from salon.errors import BadValue, DesignError
-from salon.store import AlreadyAnswered, BadLink, NothingToUndo, open_database, open_study
-from salon.store.database.connection import NotYours
+from salon.store import AlreadyAnswered, BadLink, NothingToUndo, NotYours, open_database, open_study
 from salon.study import Criterion, Item, Prompt, Scale, Study
 
 HOUR = 3_600_000

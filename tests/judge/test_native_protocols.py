@@ -16,9 +16,19 @@ from pydantic import ValidationError
 
 from salon.calls import CallStore, Limits, Prices, Secret
 from salon.errors import BadValue
-from salon.judge import Conversation, Decoding, JudgeSpec, NoReply, OpenAIChat, Reply, Sight, read_batch, write_batch
+from salon.judge import (
+    Conversation,
+    Decoding,
+    JudgeSpec,
+    NoReply,
+    OpenAIChat,
+    Reply,
+    Sight,
+    endpoint_vlm,
+    read_batch,
+    write_batch,
+)
 from salon.judge.native_protocols import read_fields
-from salon.judge.registry import endpoint_vlm
 
 SHAPE = {
     "type": "object",

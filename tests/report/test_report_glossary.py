@@ -7,8 +7,7 @@ import re
 import pytest
 from browser import open_page
 
-from salon.report import Answer, Chart, Page, Prose, Section, Table, charts, fold, paper_figures
-from salon.report.blocks import Column
+from salon.report import Answer, Chart, Column, Page, Prose, Section, Table, charts, fold, paper_figures
 from salon.report.glossary import GLOSSARY, explain_terms
 
 CHART = Chart(charts.dot_intervals([("a", 0.3, 0.2, 0.4, "")], 0.0, title="Criteria by tau"))

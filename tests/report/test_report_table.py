@@ -7,8 +7,8 @@ import pytest
 from markupsafe import Markup
 
 from salon.errors import BadColumns, BadValue
-from salon.report import Badge, Cell, Column, Table, lookup
-from salon.report.values import disagreements, numbers_in, path
+from salon.report import Badge, Cell, Column, Table, disagreements, lookup
+from salon.report.values import numbers_in, path
 from salon.stats import Estimate
 
 ROWS = [

@@ -11,9 +11,16 @@ from scipy import stats
 from statsmodels.stats import inter_rater
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
-from salon.stats import alpha_bootstrap, fleiss_kappa, pair_tau, supermajority_share, unanimous_share
+from salon.stats import (
+    alpha_bootstrap,
+    fleiss_kappa,
+    krippendorff_alpha,
+    pair_tau,
+    supermajority_share,
+    unanimous_share,
+)
 from salon.stats.agreement import kendall_w
-from salon.stats.alpha import alpha_counts, alpha_totals, krippendorff_alpha
+from salon.stats.alpha import alpha_counts, alpha_totals
 
 LEVELS = ["nominal", "ordinal", "interval"]
 _ = np.nan

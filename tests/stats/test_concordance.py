@@ -5,9 +5,8 @@ from __future__ import annotations
 import numpy as np
 import pytest
 
-from salon.stats import Estimate, alpha_from_w, group_concordances
+from salon.stats import Estimate, alpha_from_w, group_concordances, krippendorff_alpha
 from salon.stats.agreement import kendall_w
-from salon.stats.alpha import krippendorff_alpha
 from salon.stats.simulate import mallows_rankings
 
 

@@ -19,7 +19,9 @@ from salon.store import (
     AlreadyAnswered,
     Database,
     KeyReused,
+    NotActive,
     NothingToUndo,
+    NotYours,
     OtherAnswer,
     RaterTask,
     SavedSubmission,
@@ -27,7 +29,6 @@ from salon.store import (
     open_database,
 )
 from salon.store.database import tables
-from salon.store.database.connection import NotActive, NotYours
 from salon.study import Comparison, Judgment, Ranking, Rater, Rating
 
 

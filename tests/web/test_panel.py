@@ -16,7 +16,7 @@ from doors import PLAIN, Served, served
 from owner_studio import csrf_of
 from postgres import KINDS, fresh_url
 
-from salon.collect import EntryStep, Given, NoMoreQuestions, ShownTask, read_panel_ids
+from salon.collect import EntryStep, NoMoreQuestions, RawAnswer, ShownTask, read_panel_ids
 from salon.collect.settings import StudioSettings, read_settings
 from salon.errors import BadValue
 from salon.store import EXPORTS, FIELD_FILES
@@ -69,7 +69,7 @@ def answer_all(door: Served, rater: str, *, attention: str = "right", most: int 
         if step.shown.question.why == "attention":
             wanted = ("left", "right")[step.shown.place(str(step.shown.question.expected_item))]
             side = wanted if attention == "right" else {"left": "right", "right": "left"}[wanted]
-        given = Given.parse({"answers": {"overall": side}})
+        given = RawAnswer.parse({"answers": {"overall": side}})
         door.studio.submit(rater, step.id, given, key=f"{rater}-{step.id}-{number}")
     last = door.studio.next(rater)
     assert isinstance(last, ShownTask)
@@ -288,7 +288,7 @@ def test_failed_checks_end_the_visit_at_the_limit_and_not_before(tmp_path: Path)
             right = step.shown.question.expected_item
             side = "left" if right is None else ("right", "left")[step.shown.place(right)]
             missed += right is not None
-            door.studio.submit(rater, step.id, Given.parse({"answers": {"overall": side}}), key=f"key-{step.id}")
+            door.studio.submit(rater, step.id, RawAnswer.parse({"answers": {"overall": side}}), key=f"key-{step.id}")
             statuses.append((missed, door.studio.database.rater(rater).status))
         assert missed == 2
         assert {status for count, status in statuses if count < 2} == {"active"}
@@ -435,7 +435,7 @@ def test_the_code_of_done_appears_nowhere_before_done(tmp_path: Path) -> None:
                     query = urlencode((QUERY if path == "/panel" else {}) | trick)
                     answer = client.get(f"{path}?{query}")
                     seen.append(answer.text + json.dumps(dict(answer.headers)))
-            for path in ("/welcome", "/undo", "/panel/done", "/panel"):
+            for path in ("/welcome", "/panel/done", "/panel"):
                 seen.append(client.post(path, data=fields_of(client) | {"outcome": "done", "status": "done"}).text)
 
         pry()
@@ -449,7 +449,7 @@ def test_the_code_of_done_appears_nowhere_before_done(tmp_path: Path) -> None:
             pry()
             wanted = step.shown.question.expected_item
             side = "left" if wanted is None else ("left", "right")[step.shown.place(wanted)]
-            door.studio.submit(rater, step.id, Given.parse({"answers": {"overall": side}}), key=f"key-{step.id}")
+            door.studio.submit(rater, step.id, RawAnswer.parse({"answers": {"overall": side}}), key=f"key-{step.id}")
         assert len(seen) > 100
         assert not [text for text in seen if "C-DONE" in text or "C-OLD" in text]
         assert "C-DONE" in client.get("/").text

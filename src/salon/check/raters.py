@@ -18,7 +18,7 @@ from scipy.special import ndtri
 from salon.check.results import CheckSettings, CriterionFigures, FactionFigures, RaterAgreement, RaterSummary
 from salon.check.signal import RankedGroups, answers_comparisons
 from salon.errors import StatsError
-from salon.stats import Estimate, faction_test, longest_run, outliers, pair_tau, wilson
+from salon.stats import Estimate, faction_test, fair_coin_p, longest_run, outliers, pair_tau, wilson
 from salon.study import ComparisonView, Study
 
 MOST_MATRIX_RATERS = 24
@@ -384,8 +384,6 @@ def _flags(
     facts: RaterFacts, outlier: str | None, usual: float | None, seconds: float | None, run_p: float | None, n: int
 ) -> tuple[str, ...]:
     """Plain words for what should be looked at; `usual` is the median of all raters' tau."""
-    from scipy.stats import binomtest
-
     if n < FEW_JUDGMENTS:
         return ()
     tau, left, repeat = facts.get("mean_tau"), facts.get("left_rate"), facts.get("repeat_agreement")
@@ -396,7 +394,7 @@ def _flags(
         if low <= 0 and high < usual:
             flags.append(f"agrees with the others no more than chance (tau {tau.value:+.2f}, usual {usual:+.2f})")
     if left is not None and left.n >= FEW_JUDGMENTS and abs(left.value - 0.5) > 0.05:
-        coin_p = binomtest(round(left.value * left.n), left.n).pvalue  # a fair coin is at least so far from one half
+        coin_p = fair_coin_p(round(left.value * left.n), left.n)  # a fair coin is at least so far from one half
         if coin_p <= RARE_HABIT:
             flags.append(f"prefers the {'left' if left.value > 0.5 else 'right'} side ({left.value:.0%} left)")
     if repeat is not None and repeat.n >= FEW_JUDGMENTS and repeat.value < 0.6:

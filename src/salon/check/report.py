@@ -281,6 +281,11 @@ MOST_BARS = 40
 NO_PAIR = "no pair split so"
 Split = tuple[int, int]
 QUOTED_CEILINGS = ("next_rater", "oracle")
+QUOTED_COLUMNS = [
+    replace(column, kind="text", decimals=None) for column in columns_of(CeilingFigures, *QUOTED_CEILINGS)
+]
+"""Ranges, written as words."""
+NAME = columns_of(CriterionFigures, "name")[0]
 PAPER_CEILINGS = {
     "panel": ("Panel", "A rater against a majority the rater is part of; some papers call this leave-one-out"),
     "leave_one_out": ("Leave one out, ties half", "A rater against the majority of the others"),
@@ -305,7 +310,7 @@ def ceiling_section(report: CheckReport) -> Section | None:
     missing = [c.name for c in report.criteria if c.ceilings is None]
     absent = [Note(Markup("No ceilings: {}.").format(join_names(missing)), "thin")] if missing else []
     figure = _ceiling_figure(criteria) if len(criteria) <= MOST_DRAWN else None
-    columns = [Column("name", "Criterion")]
+    columns = [NAME]
     columns += [Column(name, header, "estimate", hint=hint) for name, (header, hint) in PAPER_CEILINGS.items()]
     rows = [{"name": c.name, **{name: getattr(c.ceilings, name) for name in PAPER_CEILINGS}} for c in criteria]
     caption = Markup(
@@ -358,12 +363,11 @@ def _ceiling_figure(criteria: Sequence[CriterionFigures]) -> Chart:
 
 def _quoted_table(report: CheckReport, criteria: Sequence[CriterionFigures]) -> Table:
     columns = [
-        Column("name", "Criterion"),
-        Column("next_rater", "Next rater", hint="One more rater against the panel's majority"),
-        Column("oracle", "Oracle", hint="A predictor that knows every pair's true probability"),
-        Column("pairs", "Pairs", "count"),
+        NAME,
+        *QUOTED_COLUMNS,
+        *columns_of(CeilingFigures, "pairs"),
         Column("tied_share", "Tied panels", "percent", hint="Pairs whose majority is a tie"),
-        Column("left_out", "Left out", "count", hint="Pairs with fewer than two votes"),
+        *columns_of(CeilingFigures, "left_out"),
     ]
     rows = []
     for c in criteria:
@@ -389,8 +393,7 @@ def _study_table(report: CheckReport) -> list[Block]:
     if ceilings is None:
         return []
     names = {c.criterion: c.name for c in report.criteria}
-    columns = [Column("pairs", "Pairs", "count")]
-    columns += [Column("next_rater", "Next rater"), Column("oracle", "Oracle")]
+    columns = [*columns_of(CeilingFigures, "pairs"), *QUOTED_COLUMNS]
     columns += [Column(name, PAPER_CEILINGS[name][0], "estimate") for name in ("panel", "leave_one_out", "cap")]
     columns += [Column(f"b{n}", name.replace("-", "–"), "estimate") for n, name in enumerate(ceilings.pooled.buckets)]
     shares = {f"b{n}": share for n, share in enumerate(ceilings.pooled.buckets.values())}
@@ -442,7 +445,7 @@ def _buckets(report: CheckReport, criteria: Sequence[CriterionFigures]) -> list[
             "How often all raters of a panel agreed."
             + ("" if len(bars) == len(main_splits) else " Drawn are the first criteria; the table has all."),
         ),
-        cap_criteria(Table([Column("name", "Criterion"), *heads], rows, caption)),
+        cap_criteria(Table([NAME, *heads], rows, caption)),
         *_other_sizes(other_splits),
     ]
 
@@ -470,7 +473,7 @@ def _other_sizes(splits: Sequence[tuple[str, Split, Estimate]]) -> list[Block]:
         for name, split, figure in splits[:MOST_SPLIT_ROWS]
     ]
     columns = [
-        Column("name", "Criterion"),
+        NAME,
         Column("size", "Panel"),
         Column("split", "Split"),
         Column("share", "Share", "estimate"),
@@ -512,8 +515,8 @@ def data_section(report: CheckReport) -> Section:
     """Protocol, size and ties of each criterion."""
     stable = any(c.tie_control is not None for c in report.criteria)
     columns = [
-        Column("name", "Criterion"),
-        *([Column("cohort", "Cohort")] if any(c.cohort for c in report.criteria) else []),
+        NAME,
+        *(columns_of(CriterionFigures, "cohort") if any(c.cohort for c in report.criteria) else []),
         *columns_of(CriterionFigures, "protocol", "prompts", "judgments", "tie_rate"),
         *([Column("control", "Made by tie-break", "number", hint="Mean τ of shuffled answers")] if stable else []),
     ]
@@ -587,7 +590,7 @@ def _laws(report: CheckReport) -> list[Block]:
             row[test.name] = Cell(test.statistic, test.law or "", under)
         rows.append(row)
     columns = [
-        Column("name", "Criterion"),
+        NAME,
         *(Column(name, TESTS[name], "number", STATISTIC_DECIMALS[name]) for name in used),
     ]
     laws = [(c.name, f"{TESTS[t.name]}: {t.law}") for c in report.criteria for t in c.tests if t.law]

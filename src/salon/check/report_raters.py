@@ -8,8 +8,12 @@ from salon.check.report_signal import cap_criteria, holm_line
 from salon.check.results import (
     FLAGS_NOT_RANKED,
     CheckReport,
+    CriterionFigures,
+    FactionFigures,
     FlagFigures,
     ProtocolFigures,
+    ProtocolRater,
+    ProtocolRow,
     RaterAgreement,
     RaterSummary,
     unranked_flags,
@@ -111,7 +115,7 @@ def _rater_table(report: CheckReport) -> list[Block]:
     absent = [c.header.lower() for c in RATER_COLUMNS if c not in with_values and c.kind != "text"]
     kinds = {r.kind for r in report.raters}
     with_values = [c for c in with_values if c.path != "kind" or len(kinds) > 1]
-    columns = [Column("rater", "Rater"), Column("flags", "Flags", "badge"), *with_values]
+    columns = [*columns_of(RaterSummary, "rater", "flags"), *with_values]
     rows = []
     for rater in raters:
         row: dict[str, object] = {}
@@ -149,9 +153,7 @@ def _coefficients(report: CheckReport) -> list[Block]:
     if not rows:
         return []
     columns = [
-        Column("name", "Criterion"),
-        Column("alpha", "Krippendorff's α", "estimate", hint="Ordinal, on the answers as given"),
-        Column("mean_W", "Kendall's W", "estimate", hint="Ties corrected, mean over prompts"),
+        *columns_of(CriterionFigures, "name", "alpha", "mean_W"),
         Column("most", "Most agreeing pair"),
         Column("least", "Least agreeing pair"),
     ]
@@ -255,14 +257,8 @@ def faction_section(report: CheckReport) -> Section | None:
     if not tested:
         return None
     columns = [
-        Column("name", "Criterion"),
-        Column("p", "p", "p", hint="The null is one order, whatever the raters' noise; Holm's p below"),
-        Column("power", "Power", "percent", 1, "Chance that two unrelated camps would have shown"),
-        Column("within", "τ\u00a0within", hint="Mean τ within the larger and within the smaller camp"),
-        Column("between", "τ\u00a0between", "number"),
-        Column("least", "Least under one order", "number", hint="One order keeps τ between at or above this"),
-        Column("gap", "Gap", "estimate", hint="Least under one order minus τ between; above 0 speaks for camps"),
-        Column("split", "Camps, or why they cannot be told"),
+        *columns_of(CriterionFigures, "name"),
+        *columns_of(FactionFigures, "p", "power", "within", "between", "least", "gap", "split"),
     ]
     rows = []
     for name, factions in tested:
@@ -376,19 +372,15 @@ def protocol_section(report: CheckReport) -> Section | None:
     if report.protocol_raters:
         rows = [
             {
-                "rater": brief(rater.rater, RATER_NAME), "mean": rater.mean_rating, "extreme": rater.extreme_share,
-                "left": rater.left_rate, "tie": rater.tie_rate,
+                "rater": brief(rater.rater, RATER_NAME), "mean_rating": rater.mean_rating,
+                "extreme_share": rater.extreme_share, "left_rate": rater.left_rate, "tie_rate": rater.tie_rate,
                 "compared": rater.to_consensus[0], "rated": rater.to_consensus[1],
                 "compared_away": rater.displacement[0], "rated_away": rater.displacement[1],
             }
             for rater in report.protocol_raters[:MOST_FLAG_RATERS]
         ]  # fmt: skip
         columns = [
-            Column("rater", "Rater"),
-            Column("mean", "Mean rating", "number", 2),
-            Column("extreme", "Extreme ratings", "percent"),
-            Column("left", "Left wins", "percent"),
-            Column("tie", "Ties", "percent"),
+            *columns_of(ProtocolRater, "rater", "mean_rating", "extreme_share", "left_rate", "tie_rate"),
             Column("compared", "Spearman to consensus, comparisons", "number", 3),
             Column("rated", "Spearman to consensus, ratings", "number", 3),
             Column("compared_away", "Rank displacement, comparisons", "number", 2),
@@ -419,10 +411,9 @@ def _protocol(figures: ProtocolFigures, report: CheckReport) -> Table:
     estimates = [getattr(row, side) for row in figures.rows for side in SIDES]
     places = numbers.common_decimals((estimate.low, estimate.high) for estimate in estimates if estimate is not None)
     columns = [
-        Column("name", "Diagnostic"),
+        *columns_of(ProtocolRow, "name"),
         *(Column(side, side.capitalize(), "estimate", places) for side in SIDES),
-        Column("ahead", "Ahead", "number", 0),
-        Column("groups", "Groups", "number", 0),
+        *columns_of(ProtocolRow, "ahead", "groups"),
     ]
     caption = Markup("{}, {}: {} and {}, with {} intervals.").format(
         "All criteria together" if figures.criterion is None else brief(figures.criterion),

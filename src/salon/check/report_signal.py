@@ -16,6 +16,7 @@ from salon.check.results import (
     MAIN,
     STATISTICS,
     Agree,
+    AnchorFigures,
     CheckReport,
     CriterionFigures,
     ShapeFigures,
@@ -38,6 +39,7 @@ from salon.report import (
     Tone,
     brief,
     charts,
+    columns_of,
     count_noun,
     fold,
     group_by_reason,
@@ -234,7 +236,7 @@ def _statistics_table(report: CheckReport) -> Table | None:
     criteria = criteria_with_tau(report.criteria)
     if not criteria:
         return None
-    columns = [Column("name", "Criterion"), Column("prompts", "Prompts", "count")]
+    columns = columns_of(CriterionFigures, "name", "prompts")
     columns += _statistic_columns("estimate")
     rows = []
     for c in criteria:
@@ -274,14 +276,12 @@ def _votes_table(report: CheckReport) -> Table | None:
     if not criteria:
         return None
     columns = [
-        Column("name", "Criterion"),
-        Column("groups", "Prompts", "count"),
-        Column("judgments", "Judgments", "count"),
-        Column("agreement", "Agreement of two votes", "estimate", hint="Mean product of two raters' votes on a pair"),
+        *columns_of(CriterionFigures, "name"),
+        *columns_of(CriterionFigures, "prompts", "judgments", "pair_agreement"),
         Column("n", "Resting on"),
     ]
     rows = [
-        {"name": c.name, "groups": c.prompts, "judgments": c.judgments, "agreement": agreement,
+        {"name": c.name, "prompts": c.prompts, "judgments": c.judgments, "pair_agreement": agreement,
          "n": count_noun(agreement.n, agreement.unit.removesuffix("s"))}
         for c, agreement in criteria
     ]  # fmt: skip
@@ -295,7 +295,7 @@ def _tests_table(report: CheckReport) -> Table | None:
     used = [name for name in TESTS if any(t.name == name for c in report.criteria for t in c.tests)]
     if not used:
         return None
-    columns = [Column("name", "Criterion")]
+    columns = columns_of(CriterionFigures, "name")
     for name in used:
         columns.append(Column(name, f"{TESTS[name]}: p", "p", hint="Holm's adjusted p below it"))
         if name in MAIN:
@@ -369,10 +369,10 @@ def _anchor_table(report: CheckReport) -> Table | None:
     if not report.anchors:
         return None
     columns = [
-        Column("name", "Reference anchor"),
+        *columns_of(AnchorFigures, "name"),
         Column("shape", "Items × raters"),
         *_statistic_columns("number"),
-        Column("source", "Source"),
+        *columns_of(AnchorFigures, "source"),
     ]
     rows = []
     for anchor in report.anchors:

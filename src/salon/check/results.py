@@ -198,6 +198,7 @@ class CeilingFigures(Noun):
     )
     left_out: int = Field(
         default=0,
+        title="Left out",
         description="Pairs (ticks) with fewer than two votes: in no ceiling. A tie names no item and is no vote.",
     )
 
@@ -237,23 +238,34 @@ class StudyCeilings(Noun):
 class FactionFigures(Noun):
     """One taste or camps: are there groups of raters whose agreement one shared order cannot explain?"""
 
-    p: float | None = Field(
-        default=None, description="Chance of such a gap if all raters share one order, whatever their noise."
+    p: Annotated[float | None, Format("p")] = Field(
+        default=None, title="p", description="Chance of such a gap if all raters share one order, whatever their noise."
     )
     p_holm: float | None = Field(default=None, description="Adjusted over the criteria of the report.")
-    power: float | None = Field(default=None, description="Chance that two unrelated camps would show.")
+    power: Annotated[float | None, Format("percent", 1)] = Field(
+        default=None, title="Power", description="Chance that two unrelated camps would show."
+    )
     gap: Estimate | None = Field(
         default=None,
+        title="Gap",
         description="How far the tau between the camps falls below the least that one order allows; at most 0 under "
         "one order. Camps are chosen on other prompts than those that give the gap.",
     )
-    split: tuple[tuple[str, ...], tuple[str, ...]] | None = Field(
-        default=None, description="The two camps, the larger first; only where the gap is significant."
+    split: Annotated[tuple[tuple[str, ...], tuple[str, ...]] | None, Format("text")] = Field(
+        default=None,
+        title="Camps, or why they cannot be told",
+        description="The two camps, the larger first; only where the gap is significant.",
     )
-    within: tuple[float, float] | None = Field(default=None, description="Mean tau within the larger and smaller camp.")
-    between: float | None = Field(default=None, description="Mean tau between the camps.")
-    least: float | None = Field(
-        default=None, description="The least mean tau between the camps that one order allows, given those within."
+    within: Annotated[tuple[float, float] | None, Format("text")] = Field(
+        default=None, title="τ\u00a0within", description="Mean tau within the larger and smaller camp."
+    )
+    between: Annotated[float | None, Format("number")] = Field(
+        default=None, title="τ\u00a0between", description="Mean tau between the camps."
+    )
+    least: Annotated[float | None, Format("number")] = Field(
+        default=None,
+        title="Least under one order",
+        description="The least mean tau between the camps that one order allows, given those within.",
     )
     law: str | None = Field(default=None, description="How the p value was made, and against what the power.")
     refused: str | None = Field(default=None, description="Why one taste and camps cannot be told apart here.")
@@ -282,11 +294,13 @@ class CriterionFigures(Noun):
     """All that one criterion's answers say."""
 
     criterion: str = Field(description="Id of the criterion.")
-    name: str = Field(description="Its name, or its id.")
+    name: str = Field(title="Criterion", description="Its name, or its id.")
     protocol: Literal["rankings", "comparisons", "ratings", "votes"] = Field(
         title="Answers", description="What the orders were made from; `votes` when there are no complete orders."
     )
-    cohort: str | None = Field(default=None, description="The cohort all its raters belong to, if there is one.")
+    cohort: str | None = Field(
+        default=None, title="Cohort", description="The cohort all its raters belong to, if there is one."
+    )
     agree: Agree = Field(default="cannot tell", description="Do raters agree more than random raters would?")
     taste: Taste | None = Field(
         default=None, description="If so, as one taste or as camps? Also 'camps' where raters oppose each other."
@@ -304,10 +318,16 @@ class CriterionFigures(Noun):
     shapes: tuple[ShapeFigures, ...] = Field(
         default=(), description="Histograms, one entry for each number of items and raters."
     )
-    alpha: Estimate | None = Field(default=None, description="Krippendorff's alpha, ordinal, on the answers.")
-    mean_W: Estimate | None = Field(default=None, description="Kendall's W, ties corrected, mean over prompts.")
+    alpha: Estimate | None = Field(
+        default=None, title="Krippendorff's α", description="Krippendorff's alpha, ordinal, on the answers."
+    )
+    mean_W: Estimate | None = Field(
+        default=None, title="Kendall's W", description="Kendall's W, ties corrected, mean over prompts."
+    )
     pair_agreement: Estimate | None = Field(
-        default=None, description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1."
+        default=None,
+        title="Agreement of two votes",
+        description="Where no complete orders exist: mean agreement of two votes on a pair, -1 to 1.",
     )
     ceilings: PanelCeilings | None = Field(
         default=None, description="What a model can reach against this panel; null where no pair has two votes."
@@ -321,8 +341,9 @@ class CriterionFigures(Noun):
     tie_rate: Annotated[float, Format("percent")] = Field(
         title="Tied pairs", description="Share of item pairs that a rater left tied."
     )
-    tie_control: float | None = Field(
+    tie_control: Annotated[float | None, Format("number")] = Field(
         default=None,
+        title="Made by tie-break",
         description="With ties=stable: mean tau that the shared tie-break makes of shuffled answers.",
     )
     policies: tuple[str, ...] = Field(description="What was done about ties, gaps and skipped answers.")
@@ -348,7 +369,7 @@ class CriterionFigures(Noun):
 class RaterSummary(Noun):
     """One rater over the whole study."""
 
-    rater: str = Field(description="Id of the rater.")
+    rater: str = Field(title="Rater", description="Id of the rater.")
     kind: str = Field(description="`person` or `model`.")
     cohort: str | None = Field(description="The rater's cohort.")
     judgments: int = Field(description="Answers given, all kinds together.")
@@ -376,8 +397,8 @@ class RaterSummary(Noun):
     extreme_share: Annotated[float | None, Format("percent")] = Field(
         default=None, title="Extremes", description="Share of ratings at the ends of the scale."
     )
-    flags: tuple[str, ...] = Field(
-        default=(), description="What should be looked at, in words. A flag means look, never remove."
+    flags: Annotated[tuple[str, ...], Format("badge")] = Field(
+        default=(), title="Flags", description="What should be looked at, in words. A flag means look, never remove."
     )
 
 
@@ -405,12 +426,16 @@ class FlagFigures(Noun):
 class ProtocolRow(Noun):
     """One diagnostic under both protocols."""
 
-    name: str = Field(description="Name of the diagnostic.")
+    name: str = Field(title="Diagnostic", description="Name of the diagnostic.")
     comparisons: Estimate | None = Field(description="Its value under comparisons (each rater's Elo ranking).")
     ratings: Estimate | None = Field(description="Its value under ratings.")
     difference: Estimate | None = Field(default=None, description="Comparisons minus ratings, on the same items.")
-    ahead: int | None = Field(default=None, description="Groups in which comparisons come out better.")
-    groups: int = Field(default=0, description="Groups it is averaged over: item groups times criteria.")
+    ahead: Annotated[int | None, Format("number", 0)] = Field(
+        default=None, title="Ahead", description="Groups in which comparisons come out better."
+    )
+    groups: Annotated[int, Format("number", 0)] = Field(
+        default=0, title="Groups", description="Groups it is averaged over: item groups times criteria."
+    )
     note: str | None = Field(default=None, description="A caution.")
 
 
@@ -427,11 +452,19 @@ class ProtocolFigures(Noun):
 class ProtocolRater(Noun):
     """How one rater used both protocols, over the matched criteria."""
 
-    rater: str = Field(description="Id of the rater.")
-    mean_rating: float | None = Field(description="None where criteria have different scales.")
-    extreme_share: float | None = Field(description="Share of ratings at the ends of the scale; None without scale.")
-    left_rate: float | None = Field(description="Share of decided comparisons won by the left item, where known.")
-    tie_rate: float = Field(description="Share of comparisons that ended in a tie.")
+    rater: str = Field(title="Rater", description="Id of the rater.")
+    mean_rating: Annotated[float | None, Format("number", 2)] = Field(
+        title="Mean rating", description="None where criteria have different scales."
+    )
+    extreme_share: Annotated[float | None, Format("percent")] = Field(
+        title="Extreme ratings", description="Share of ratings at the ends of the scale; None without scale."
+    )
+    left_rate: Annotated[float | None, Format("percent")] = Field(
+        title="Left wins", description="Share of decided comparisons won by the left item, where known."
+    )
+    tie_rate: Annotated[float, Format("percent")] = Field(
+        title="Ties", description="Share of comparisons that ended in a tie."
+    )
     displacement: tuple[float, float] = Field(
         description="Mean rank distance to the consensus: comparisons, ratings; mean over groups."
     )
@@ -441,14 +474,16 @@ class ProtocolRater(Noun):
 class AnchorFigures(Noun):
     """Another domain's agreement at a stated shape."""
 
-    name: str = Field(description="What the other data set is called.")
+    name: str = Field(title="Reference anchor", description="What the other data set is called.")
     items: int = Field(description="Items per draw (p).")
     raters: int = Field(description="Raters per draw (R).")
     median_T: float = Field(description="As in `Statistics`.")
     mean_tau: float = Field(description="As in `Statistics`.")
     mean_pmax: float = Field(description="As in `Statistics`.")
     cycle_rate: float | None = Field(description="As in `Statistics`.")
-    source: str = Field(description="Where the numbers come from: a paper's table, or the signature of `salon anchor`.")
+    source: str = Field(
+        title="Source", description="Where the numbers come from: a paper's table, or the signature of `salon anchor`."
+    )
 
 
 class CheckReport(Noun):

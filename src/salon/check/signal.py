@@ -53,7 +53,7 @@ from salon.stats import (
     tied_test,
     votes_rankings,
 )
-from salon.stats.jit import TINY, compiled_above
+from salon.stats.jit import FEW, compiled_above
 from salon.study import Study
 
 Ints = NDArray[np.int32]
@@ -280,7 +280,15 @@ def _positions(item_groups: Ints, judged_items: Ints) -> tuple[Ints, Ints]:
     return position, sizes
 
 
-@compiled_above(TINY)
+def _fill_rankings_arrays(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]  # as below
+    lengths = np.where(fits, ends - starts, 0)
+    answer = np.repeat(np.arange(len(fits)), lengths)
+    entry = np.arange(len(answer)) + np.repeat(starts - (np.cumsum(lengths) - lengths), lengths)
+    scores[answer, position[items[entry]]] = -ranks[entry]
+    filled += lengths.astype(filled.dtype)
+
+
+@compiled_above(5 * FEW, _fill_rankings_arrays)
 def _fill_rankings(scores, filled, fits, starts, ends, position, items, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(fits)):
         if fits[a]:
@@ -289,7 +297,13 @@ def _fill_rankings(scores, filled, fits, starts, ends, position, items, ranks): 
                 filled[a] += 1
 
 
-@compiled_above(TINY)
+def _fill_single_arrays(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]  # as below
+    used = fits[answer]
+    scores[answer[used], position[item[used]]] = score[used]
+    filled += np.bincount(answer[used], minlength=len(filled)).astype(filled.dtype)
+
+
+@compiled_above(FEW, _fill_single_arrays)
 def _fill_single(scores, filled, fits, answer, position, item, score):  # type: ignore[no-untyped-def]  # numba knows the types
     for e in range(len(item)):
         a = answer[e]
@@ -298,7 +312,12 @@ def _fill_single(scores, filled, fits, answer, position, item, score):  # type: 
             filled[a] += 1
 
 
-@compiled_above(TINY)
+def _count_ties_arrays(scores, ties):  # type: ignore[no-untyped-def]  # as below
+    for i in range(1, scores.shape[1]):
+        ties += np.count_nonzero(scores[:, i : i + 1] == scores[:, :i], axis=1).astype(ties.dtype)
+
+
+@compiled_above(FEW, _count_ties_arrays)
 def _count_ties(scores, ties):  # type: ignore[no-untyped-def]  # numba knows the types
     for a in range(len(scores)):
         for i in range(scores.shape[1]):
@@ -343,7 +362,27 @@ def _ranks(scores: Scores, size: Ints, ties: Literal["random", "stable"], rng: n
     return ranks
 
 
-@compiled_above(TINY)
+def _rank_arrays(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # as below
+    width = scores.shape[1]
+    there = np.arange(width) < size[:, None]
+    key = np.tile(np.arange(width, dtype=np.uint64), (len(scores), 1))
+    ordered = np.sort(np.where(there, scores, np.nan), axis=1)
+    if seed and (ordered[:, 1:] == ordered[:, :-1]).any():  # only ties need the keys
+        state, keys = int(seed), []
+        for _ in range(int(size.sum())):
+            state ^= (state << 13) & 0xFFFFFFFFFFFFFFFF
+            state ^= state >> 7
+            state ^= (state << 17) & 0xFFFFFFFFFFFFFFFF
+            keys.append(state)
+        key[there] = np.array(keys, np.uint64)
+    above = np.zeros(scores.shape, np.int64)
+    for j in range(width):
+        other, first = scores[:, j : j + 1], key[:, j : j + 1]
+        above += there[:, j : j + 1] & ((other > scores) | ((other == scores) & (first < key)))
+    ranks[there] = above[there]
+
+
+@compiled_above(FEW, _rank_arrays)
 def _rank(scores, size, seed, ranks):  # type: ignore[no-untyped-def]  # numba knows the types
     """Rank = number of items above. Equal scores go by a key: random (xorshift) with a seed, else the item's place."""
     state = seed

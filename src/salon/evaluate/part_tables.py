@@ -38,7 +38,18 @@ from salon.evaluate.results import (
     TickPoint,
     TickReport,
 )
-from salon.evaluate.tables import JUDGE, MOST, QUOTED, Names, Part, at_level, judge_cell, make_table, split_cell
+from salon.evaluate.tables import (
+    JUDGE,
+    JUDGE_NAME,
+    MOST,
+    QUOTED,
+    Names,
+    Part,
+    at_level,
+    judge_cell,
+    make_table,
+    split_cell,
+)
 from salon.report import (
     LONGEST_NAME,
     Badge,
@@ -46,6 +57,7 @@ from salon.report import (
     Column,
     Table,
     brief,
+    columns_of,
     count_noun,
     join_names,
     number_repeats,
@@ -83,7 +95,7 @@ def flag_tables(report: Evaluation, names: Names) -> list[Table]:
 
 def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption: str) -> Table:
     """Judges of checklists, by some of their figures."""
-    parts: list[Part] = [Column("name", "Judge"), (TickRates, figures)]
+    parts: list[Part] = [JUDGE_NAME, (TickRates, figures)]
     parts += [(TickJudgeFigures, ("to_best",))] if "accuracy" in figures else []
     return make_table(parts, [(judge_cell(judge, names), judge.macro, judge) for judge in ticks.judges], caption)
 
@@ -91,7 +103,7 @@ def tick_table(ticks: TickReport, figures: Sequence[str], names: Names, caption:
 def tick_criterion_table(judge: TickJudgeFigures) -> Table:
     """Every figure of a judge of checklists, criterion by criterion."""
     parts: list[Part] = [
-        Column("name", "Criterion"), (TickRates, (*TICK_ACCURACY, *TICK_ERRORS)),
+        *columns_of(TickCriterion, "name"), (TickRates, (*TICK_ACCURACY, *TICK_ERRORS)),
         (TickCriterion, ("decided", "asked", "panel_ticks")),
     ]  # fmt: skip
     rows = [
@@ -112,7 +124,7 @@ def point_table(ticks: TickReport, names: Names, most: int = MOST_POINTS) -> Tab
         return None
     criteria = {part.criterion: part.name for judge in judges for part in judge.criteria}
     several = len({criterion for criterion, _ in by_point}) > 1
-    columns = [Column("point", "Point"), Column("criterion", "Criterion"), Column("people", "People pass")]
+    columns = [*columns_of(TickPoint, "point", "criterion"), Column("people", "People pass")]
     columns += [Column(str(i), names[judge.name], "estimate", 2) for i, judge in enumerate(judges)]
     hardest = sorted(
         by_point.items(), key=lambda entry: sum(p.accuracy.value for p in entry[1].values()) / len(entry[1])
@@ -186,7 +198,7 @@ def joint_tables(report: Evaluation, ticks: TickReport, names: Names) -> list[Ta
         )
     if tables and ticks.disputed:
         criteria = {part.criterion: part.name for judge in ticks.judges for part in judge.criteria}
-        parts = [Column("point", "Point"), Column("criterion", "Criterion"), (DisputedPoint, ("disputed", "ticks"))]
+        parts = [*columns_of(TickPoint, "point", "criterion"), (DisputedPoint, ("disputed", "ticks"))]
         rows = [
             (brief(point.point), criteria.get(point.criterion, point.criterion) if len(criteria) > 1 else None, point)
             for point in ticks.disputed[:MOST]

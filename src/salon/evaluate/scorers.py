@@ -41,7 +41,7 @@ from salon.evaluate.scores import (
 )
 from salon.judge import UNREAD_POLICY, UNTRAINED, RaterSettings, is_untrained_vlm
 from salon.models import OnePassCard, read_card
-from salon.store import PictureKey, local_path, open_study
+from salon.store import PictureKey, has_picture, local_path, open_study
 from salon.study import CompareWithin, Study
 
 Progress = Callable[[str], None]
@@ -340,7 +340,7 @@ class _Guards:
         """Of these models, by name."""
         guards = {place: _guard(place, settings) for place in models.values()}
         images = {item.id: folder / item.image for item in study.nouns("items") if guards and item.image}
-        there = {item: path for item, path in images.items() if path.is_file()}
+        there = {item: path for item, path in images.items() if has_picture(path)}
         return cls(guards, dict(zip(there, picture_keys(list(there.values())))), settings.allow_leak)
 
     def own(self) -> list[str]:

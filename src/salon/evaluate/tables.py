@@ -19,6 +19,8 @@ from salon.evaluate.pair_results import (
     BandFigures,
     BucketFigures,
     FigureCorrelation,
+    GeneratorFigures,
+    GeneratorOrder,
     JudgeAgreement,
     JudgeCriterion,
     JudgeFigures,
@@ -69,6 +71,7 @@ QUOTED = ("next_rater", "oracle")
 """Ceilings that votes do not fix: ranges over all laws of the odds that fit."""
 CEILINGS = (*QUOTED, "leave_one_out", "leave_one_out_dropped", "panel", "cap")
 JUDGE: Part = (JudgeFigures, ("name",))
+JUDGE_NAME = columns_of(JudgeFigures, "name")[0]
 WITH_JUDGES = (JudgeFigures, TickJudgeFigures, ScorerFigures, PairedFigures, JudgeAgreement, TickAgreement, FlagJudge)
 """Results whose `name`, `judge`, `first` and `second` are judges."""
 WHY = {
@@ -205,7 +208,7 @@ def accuracy_table(report: Evaluation, names: Names) -> Table:
     """All judges: accuracy and what it is made of, beside its ceilings."""
     pooled = is_pooled(report)
     parts: list[Part] = [
-        Column("name", "Judge"), (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
+        JUDGE_NAME, (AccuracyFigures, ACCURACY[:2] if pooled else ACCURACY),
         (CeilingFigures, QUOTED),
         (JudgeFigures, ("tau", "to_best", "order_flips") if pooled else ("with_ties", "to_best")),
         (JudgeFigures, ("says_first",)), (PairCalibration, ("slope",)),
@@ -243,7 +246,7 @@ def ceiling_table(report: Evaluation, names: Names) -> Table | None:
 def criterion_table(report: Evaluation, judge: JudgeFigures) -> Table:
     """Every figure of a judge, criterion by criterion."""
     parts: list[Part] = [
-        Column("name", "Criterion"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
+        *columns_of(JudgeCriterion, "name"), (AccuracyFigures, ACCURACY[:2] if is_pooled(report) else ACCURACY),
         (CeilingFigures, QUOTED), (JudgeCriterion, ("with_ties", "tau", "decided", "asked", "panel_pairs")),
     ]  # fmt: skip
     rows = [
@@ -264,7 +267,7 @@ def matrix_table(report: Evaluation, names: Names) -> Table | None:
     if len(criteria) < 2:
         return None
     columns = [
-        Column("name", "Judge"),
+        JUDGE_NAME,
         *(Column(str(i), name, "estimate", 3) for i, name in enumerate(criteria.values())),
     ]
     rows: list[tuple[object, ...]] = []
@@ -310,7 +313,7 @@ def split_table(parts: Sequence[tuple[str, Sequence[BucketFigures]]], about: str
     first = {bucket.split: bucket for _, buckets in reversed(parts) for bucket in buckets}
     if len(splits) < 2:
         return None
-    columns = [Column("name", "Judge"), *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
+    columns = [JUDGE_NAME, *(Column(str(i), s, "estimate", 3) for i, s in enumerate(splits))]
     rows: list[dict[str, object]] = []
     for name, buckets in parts:
         by_split = {bucket.split: bucket for bucket in buckets}
@@ -471,14 +474,14 @@ def generator_tables(report: Evaluation, names: Names, most: int = 30) -> list[T
     orders = [(judge, order) for judge in report.judges if (order := judge.generators) and order.generators][:most]
     if not orders:
         return []
-    columns = [Column(name, name.capitalize(), "estimate", 2) for name in ("spearman", "kendall")]
+    columns = columns_of(GeneratorOrder, "spearman", "kendall")
     rows = [
         (judge, *(Cell(figure, order.reason or (figure.method if figure else "")) for figure in figures))
         for judge, order in orders
         for figures in [(order.spearman, order.kendall)]
     ]
     caption = "Correlation with people over generators, with {} intervals; none where no draw changes the order."
-    shares = [Column("generator", "Generator"), Column("people", "People", "estimate", 3)]
+    shares = columns_of(GeneratorFigures, "generator", "people")
     shares += [Column(str(i), names[judge.name], "estimate", 3) for i, (judge, _) in enumerate(orders)]
     by_name = [{row.generator: row.predicted for row in order.generators} for _, order in orders]
     won = [
@@ -540,7 +543,7 @@ def study_table(report: Evaluation, names: Names) -> Table | None:
     studies = (report, *report.also)
     if len(studies) < 2:
         return None
-    columns = [Column("name", "Judge"), *(Column(str(i), brief(s.study, 30), "text") for i, s in enumerate(studies))]
+    columns = [JUDGE_NAME, *(Column(str(i), brief(s.study, 30), "text") for i, s in enumerate(studies))]
     by_name = [{judge.name: judge.pooled for judge in study.judges} for study in studies]
     rows: list[tuple[object, ...]] = []
     for name in dict.fromkeys(judge.name for study in studies for judge in study.judges):

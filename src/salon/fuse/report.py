@@ -14,6 +14,7 @@ from markupsafe import Markup
 
 from salon.fuse.report_scores import (
     MOST_ROWS,
+    PLACE,
     ScoreBoard,
     ScoreNames,
     alike_section,
@@ -33,6 +34,7 @@ from salon.fuse.results import (
     FuseReport,
     GraphFigures,
     GroupFigures,
+    PairResidual,
     RaterFit,
     ScoreRow,
 )
@@ -183,13 +185,7 @@ def _missing_level_notes(report: FuseReport, names: ScoreNames) -> list[Block]:
 def _curve_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     if not report.curves:
         return []
-    columns = [
-        Column("place", "Curve"),
-        Column("a", "a", "number", 4, "Steepness; its standard error below"),
-        Column("b", "b", "number", 3, "Shift; its standard error below"),
-        Column("residual", "Residual", "number", 3, "Root mean square distance of the rating anchors to the curve"),
-        Column("anchors", "Rating anchors", "count"),
-    ]
+    columns = [Column("place", "Curve"), *columns_of(CurveFigures, "a", "b", "residual", "anchors")]
     rows = [
         {
             "place": names.place(curve),
@@ -219,13 +215,9 @@ def _anchor_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         return []
     several = len(names.criteria) > 1 or len(names.groups) > 1
     columns = [
-        Column("item", "Rating anchor"),
-        *([Column("place", "Group")] if several else []),
-        Column("level", "Level", "number", 0),
-        Column("target", "Ratings", "number", 2, "Centre of its ratings"),
-        Column("spread", "Spread", "number", 2, "Standard deviation of its ratings over raters"),
-        Column("latent", "Latent", "number", 2),
-        Column("fitted", "On the curve", "number", 2),
+        *columns_of(AnchorFigure, "item"),
+        *([PLACE] if several else []),
+        *columns_of(AnchorFigure, "level", "target", "spread", "latent", "fitted"),
     ]
     rows = [
         {
@@ -248,15 +240,8 @@ RATER_COLUMNS = columns_of(
     RaterFit,
     *("agreement", "expected_agreement", "z", "reliability", "left_bias", "offset", "gain", "inconsistency"),
 )
-COUNTS = (
-    Column("items", "Items", "count"),
-    Column("raters", "Raters", "count"),
-    Column("comparisons", "Comparisons", "count"),
-    Column("rankings", "Rankings", "count"),
-    Column("ratings", "Ratings", "count"),
-    Column("ties", "Ties", "percent", 1, "Share of the comparisons used"),
-    Column("both_bad", "Both bad", "count", hint="Answers that order nothing"),
-    Column("repeats", "Repeats", "count", hint="Repeated answers, left out"),
+COUNTS = columns_of(
+    GroupFigures, "items", "raters", "comparisons", "rankings", "ratings", "ties", "both_bad", "repeats"
 )
 ALWAYS = ("items", "raters")
 
@@ -268,16 +253,10 @@ def graph_section(report: FuseReport, names: ScoreNames) -> Section | None:
     if not groups:
         return None
     columns = [
-        Column("place", "Group"),
-        Column("items", "Items", "count"),
-        Column("edges", "Pairs met", "count", hint="Pairs of items that met"),
-        Column("fraction", "Of all pairs", "percent", 1),
-        Column("components", "Parts", "count", hint="Parts that no comparison connects"),
+        PLACE,
+        *columns_of(GraphFigures, "items", "edges", "fraction", "components"),
         Column("degrees", "Partners", hint="Least, mean and most other items that an item met"),
-        Column("diameter", "Diameter", "count", hint="Longest of the shortest paths between two items"),
-        Column("mean_path", "Mean path", "number", 2),
-        Column("undefeated", "Never lost"),
-        Column("winless", "Never won"),
+        *columns_of(GraphFigures, "diameter", "mean_path", "undefeated", "winless"),
     ]
     ends = {name: any(getattr(graph, name) for _, graph in groups) for name in ("undefeated", "winless")}
     present = [column for column in columns if ends.get(column.path, True)]
@@ -360,12 +339,9 @@ def _pair_table(report: FuseReport, names: ScoreNames) -> list[Block]:
         return []
     columns = [
         Column("first", report.by.capitalize()),
-        Column("second", "Against"),
-        *([Column("place", "Group")] if len(report.groups) > 1 else []),
-        Column("n", "Answers", "number", 0),
-        Column("observed", "Won", "percent", 1, "Share of wins of the first, ties half"),
-        Column("expected", "Expected", "percent", 1),
-        Column("z", "z", "number", 2, "Standardised residual"),
+        *columns_of(PairResidual, "second"),
+        *([PLACE] if len(report.groups) > 1 else []),
+        *columns_of(PairResidual, "n", "observed", "expected", "z"),
     ]
     rows = [
         {
@@ -386,7 +362,7 @@ def _rater_table(report: FuseReport) -> list[Block]:
         return []
     raters = sorted(report.raters, key=lambda r: (r.z is None, r.z or 0.0))
     present = [c for c in RATER_COLUMNS if any(getattr(r, c.path) is not None for r in raters)]
-    columns = [Column("rater", "Rater"), Column("answers", "Answers", "count"), *present]
+    columns = [*columns_of(RaterFit, "rater", "answers"), *present]
     rows = []
     for rater in raters[:MOST_RATERS]:
         cells: dict[str, object] = {"rater": brief(rater.rater, RATER_NAME), "answers": rater.answers}
@@ -411,16 +387,8 @@ def _fit_table(report: FuseReport, names: ScoreNames) -> list[Block]:
     groups = sorted(report.groups, key=lambda g: (g.fit_p is None, g.fit_p or 0.0))
     if not groups:
         return []
-    columns = [
-        Column("place", "Group"),
-        Column("fit_p", "p of the fit", "p", hint="Does the model fit? Pearson chi-square over pairs"),
-        Column("tie", "Tie parameter", "number", 3),
-        Column("log_likelihood", "Log-likelihood", "number", 1),
-        Column("solver", "Found by"),
-        Column("iterations", "Steps", "count"),
-        Column("errors", "Errors"),
-        Column("df", "df", "number", 0, "Degrees of freedom of the errors; a dash: normal"),
-    ]
+    shown = ("fit_p", "tie", "log_likelihood", "solver", "iterations", "errors", "df")
+    columns = [PLACE, *columns_of(GroupFigures, *shown)]
     alike = len({g.errors for g in groups}) == 1
     columns = [c for c in columns if c.path != "errors" or not alike]
     present = [c for c in columns if c.path == "place" or any(getattr(g, c.path) is not None for g in groups)]
@@ -451,7 +419,7 @@ def data_section(report: FuseReport, names: ScoreNames) -> Section:
     unused = [c.header.lower() for c in COUNTS if c not in used]
     rows = [{"place": names.place(g), **{c.path: getattr(g, c.path) for c in used}} for g in report.groups[:MOST_ROWS]]
     caption = Markup("What went in.") + (Markup(" None: {}.").format(join_names(unused)) if unused else Markup(""))
-    table = Table([Column("place", "Group"), *used], rows, caption + cut_note(report.groups))
+    table = Table([PLACE, *used], rows, caption + cut_note(report.groups))
     summary = Markup("What went into {}").format(count_noun(len(report.groups), "group"))
     words = Markup("{} in {}.").format(count_noun(len(report.scores), "score"), count_noun(len(report.groups), "group"))
     blocks: list[Block | str] = [words, fold_table(table, summary)] if rows else ["No group could be fused."]

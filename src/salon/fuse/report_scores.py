@@ -37,6 +37,7 @@ from salon.report import (
     Table,
     brief,
     charts,
+    columns_of,
     count_noun,
     distinct_names,
     domain,
@@ -48,6 +49,7 @@ from salon.report import (
 )
 from salon.report.words import fixed
 
+PLACE = Column("place", "Group")
 MOST_ROWS = 60
 """Rows of a table about groups; more are in the JSON."""
 
@@ -220,7 +222,7 @@ def alike_section(names: ScoreNames, boards: Sequence[ScoreBoard]) -> Section | 
         return None
     several = len(boards) > 1
     columns = [
-        Column("place", "Group"),
+        PLACE,
         Column("size", "Items", "count"),
         Column("names", "No two differ significantly"),
     ]
@@ -273,7 +275,7 @@ def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard
     if len(boards) < 2:
         return []
     columns = [
-        Column("place", "Group"),
+        PLACE,
         Column("items", "Scored", "count"),
         Column("first", "First"),
         Column("score", f"Score ({scale_words(report)})", "estimate"),
@@ -398,11 +400,11 @@ def _score_table(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBo
         where = Markup(" {} in the JSON.").format(count_noun(left, "more group"))
     columns = [
         Column("item", report.by.capitalize()),
-        *([Column("place", "Group")] if len(boards) > 1 else []),
+        *([PLACE] if len(boards) > 1 else []),
         Column("rank", "Rank", "estimate", 0, "With the places it may hold"),
-        Column("tier", "Tier", "count"),
+        *columns_of(ScoreRow, "tier"),
         Column("score", f"Score ({scale_words(report)})", "estimate"),
-        Column("n", "n", "count", hint="Judgments that name it"),
+        *columns_of(ScoreRow, "n"),
     ]
     caption = Markup("Scores with {} intervals.").format(level_words(report)) + (where if left else Markup(""))
     return Table(
@@ -452,12 +454,7 @@ def _run_words(run: Sequence[str], board: ScoreBoard, names: ScoreNames) -> Mark
 
 # -- other methods -----------------------------------------------------------------------------------------------------
 
-AGREEMENT = (
-    Column("srcc", "SRCC", "number", 4, "Rank correlation"),
-    Column("plcc", "PLCC", "number", 4, "Linear correlation"),
-    Column("mae", "MAE", "number", 3, "Mean absolute difference of the scores"),
-    Column("decisions", "Decisions", "percent", 1, "Item pairs on which both decide alike"),
-)
+AGREEMENT = columns_of(MethodPair, "srcc", "plcc", "mae", "decisions")
 KS = Column("ks", "KS pass", hint="Groups whose two distributions of scores pass Kolmogorov-Smirnov at p > .05")
 CALIBRATIONS = {"pooled": "pooled", "group": "by group"}
 
@@ -467,13 +464,7 @@ def method_section(report: FuseReport, names: ScoreNames) -> Section | None:
     if report.compare is None:
         return None
     compare = report.compare
-    columns = [
-        Column("first", "Method"),
-        Column("second", "Against"),
-        *AGREEMENT,
-        KS,
-        Column("srcc_low", "Lowest SRCC", "number", 4, "Lowest rank correlation of any group"),
-    ]
+    columns = [*columns_of(MethodPair, "first", "second"), *AGREEMENT, KS, *columns_of(MethodPair, "srcc_low")]
     rows = [{"first": pair.first, "second": pair.second, **_agreement_cells(pair)} for pair in compare.pairs]
     near = Markup("Scores closer than {} count as ties.").format(fixed(compare.tie_margin, 2))
     ties = near if compare.tie_margin else Markup("Only equal scores count as ties.")
@@ -534,12 +525,7 @@ def _gap_blocks(compare: CompareFigures) -> list[Block]:
     """How much depends on the Elo points between adjacent rating levels?"""
     if not compare.gaps:
         return []
-    columns = [
-        Column("gap", "Gap", "count", hint="Elo points between adjacent rating levels"),
-        Column("calibration", "Curve"),
-        *AGREEMENT,
-        KS,
-    ]
+    columns = [*columns_of(GapRow, "gap", "calibration"), *AGREEMENT, KS]
     rows = [
         {"gap": row.gap, "calibration": CALIBRATIONS[row.calibration], **_agreement_cells(row.agreement)}
         for row in compare.gaps

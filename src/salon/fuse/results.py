@@ -138,11 +138,13 @@ class ScoreRow(Noun):
     error: float | None = Field(description="Standard error of the value (by the slope of the curve if calibrated).")
     latent: float = Field(description="The score on the method's own scale, before calibration.")
     latent_error: float | None = Field(description="Its standard error.")
-    n: int = Field(description="Judgments that name it.")
+    n: int = Field(title="n", description="Judgments that name it.")
     rank: int = Field(description="1 = best of its group and criterion.")
     rank_low: int | None = Field(description="Best rank it may hold at the report's level.")
     rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1 = cannot be told apart from the best; then the best of the rest.")
+    tier: int | None = Field(
+        title="Tier", description="1 = cannot be told apart from the best; then the best of the rest."
+    )
     rating_anchor: bool = Field(default=False, description="Whether its ratings tie the latent scale to the ratings.")
 
 
@@ -151,32 +153,44 @@ class GraphFigures(GraphShape):
     """Health of one group's comparison graph."""
 
     compared: int = described("Items that were compared at least once.")
-    undefeated: tuple[str, ...] = described("Never lost nor tied: finite scores need a prior.")
-    winless: tuple[str, ...] = described("Never won nor tied: finite scores need a prior.")
+    undefeated: tuple[str, ...] = described("Never lost nor tied: finite scores need a prior.", title="Never lost")
+    winless: tuple[str, ...] = described("Never won nor tied: finite scores need a prior.", title="Never won")
 
 
 class PairResidual(Noun):
     """A pair that the fit explains badly."""
 
     first: str = Field(description="One item.")
-    second: str = Field(description="The other.")
-    n: float = Field(description="Answers on the pair.")
-    observed: float = Field(description="Share of wins of the first, ties half.")
-    expected: float = Field(description="The same share as the fit has it.")
-    z: float = Field(description="Standardised residual under the model.")
+    second: str = Field(title="Against", description="The other.")
+    n: Annotated[float, Format("number", 0)] = Field(title="Answers", description="Answers on the pair.")
+    observed: Annotated[float, Format("percent", 1)] = Field(
+        title="Won", description="Share of wins of the first, ties half."
+    )
+    expected: Annotated[float, Format("percent", 1)] = Field(
+        title="Expected", description="The same share as the fit has it."
+    )
+    z: Annotated[float, Format("number", 2)] = Field(title="z", description="Standardised residual under the model.")
 
 
 class AnchorFigure(Noun):
     """A rating anchor: an item whose ratings agree so well that it ties the latent scale to the ratings."""
 
-    item: str = Field(description="Id of the item.")
+    item: str = Field(title="Rating anchor", description="Id of the item.")
     criterion: str = Field(description="Id of the criterion.")
     group: str = Field(description="Its group.")
-    level: float = Field(description="The rating level it stands for.")
-    target: float = Field(description="Mean (or median) of its ratings.")
-    spread: float = Field(description="Standard deviation of its ratings over raters.")
-    latent: float = Field(description="Its score on the method's own scale.")
-    fitted: float = Field(description="Its score on the calibrated curve.")
+    level: Annotated[float, Format("number", 0)] = Field(title="Level", description="The rating level it stands for.")
+    target: Annotated[float, Format("number", 2)] = Field(
+        title="Ratings", description="Mean (or median) of its ratings."
+    )
+    spread: Annotated[float, Format("number", 2)] = Field(
+        title="Spread", description="Standard deviation of its ratings over raters."
+    )
+    latent: Annotated[float, Format("number", 2)] = Field(
+        title="Latent", description="Its score on the method's own scale."
+    )
+    fitted: Annotated[float, Format("number", 2)] = Field(
+        title="On the curve", description="Its score on the calibrated curve."
+    )
 
 
 class GroupFigures(Noun):
@@ -184,35 +198,45 @@ class GroupFigures(Noun):
 
     criterion: str = Field(description="Id of the criterion.")
     group: str = Field(description="The prompt, category or study whose items share a scale.")
-    items: int = Field(description="Items (or generators) that are scored.")
-    raters: int = Field(description="Raters who answered.")
-    comparisons: int = Field(description="Comparisons used.")
-    rankings: int = Field(description="Rankings used.")
-    ratings: int = Field(description="Ratings used.")
-    ties: float | None = Field(description="Share of ties among the comparisons used.")
-    both_bad: int = Field(description="Answers 'both bad'.")
-    repeats: int = Field(description="Repeated answers, left out.")
+    items: int = Field(title="Items", description="Items (or generators) that are scored.")
+    raters: int = Field(title="Raters", description="Raters who answered.")
+    comparisons: int = Field(title="Comparisons", description="Comparisons used.")
+    rankings: int = Field(title="Rankings", description="Rankings used.")
+    ratings: int = Field(title="Ratings", description="Ratings used.")
+    ties: Annotated[float | None, Format("percent", 1)] = Field(
+        title="Ties", description="Share of ties among the comparisons used."
+    )
+    both_bad: int = Field(title="Both bad", description="Answers 'both bad'.")
+    repeats: int = Field(title="Repeats", description="Repeated answers, left out.")
     graph: GraphFigures | None = Field(description="Health of the comparison graph; null without comparisons.")
-    solver: str = Field(description="How the fit was found.")
-    iterations: int = Field(description="Steps of the solver.")
+    solver: str = Field(title="Found by", description="How the fit was found.")
+    iterations: int = Field(title="Steps", description="Steps of the solver.")
     gradient: float | None = Field(description="Largest slope left at the end; None for methods without one.")
-    log_likelihood: float | None = Field(description="Of the fit; null for methods without one.")
-    tie: float | None = Field(description="Tie parameter: nu (Davidson) or theta (Rao-Kupper).")
+    log_likelihood: Annotated[float | None, Format("number", 1)] = Field(
+        title="Log-likelihood", description="Of the fit; null for methods without one."
+    )
+    tie: Annotated[float | None, Format("number", 3)] = Field(
+        title="Tie parameter", description="Tie parameter: nu (Davidson) or theta (Rao-Kupper)."
+    )
     tie_error: float | None = Field(description="Its standard error, where there is one.")
-    fit_p: float | None = Field(description="Does the model fit? Pearson chi-square over pairs; None above 20,000.")
+    fit_p: Annotated[float | None, Format("p")] = Field(
+        title="p of the fit", description="Does the model fit? Pearson chi-square over pairs; None above 20,000."
+    )
     worst_pairs: tuple[PairResidual, ...] = Field(description="The pairs that the fit explains worst, at most ten.")
     rating_anchors: int = Field(description="Rating anchors chosen.")
     missing_levels: tuple[float, ...] = Field(description="Rating levels without a rating anchor.")
     alike: tuple[tuple[str, ...], ...] = Field(description="Runs of items that cannot be told apart from each other.")
-    errors: str = Field(description="How the errors were made.")
-    df: float | None = Field(description="Degrees of freedom of the errors; None = normal.")
+    errors: str = Field(title="Errors", description="How the errors were made.")
+    df: Annotated[float | None, Format("number", 0)] = Field(
+        title="df", description="Degrees of freedom of the errors; None = normal."
+    )
 
 
 class RaterFit(Noun):
     """How one rater's answers go with the fit."""
 
-    rater: str = Field(description="Id of the rater.")
-    answers: int = Field(description="Answers of the rater in these groups.")
+    rater: str = Field(title="Rater", description="Id of the rater.")
+    answers: int = Field(title="Answers", description="Answers of the rater in these groups.")
     agreement: Annotated[float | None, Format("percent", 1)] = Field(
         title="Agrees", description="Decided answers that go with the higher score."
     )
@@ -246,33 +270,51 @@ class CurveFigures(Noun):
 
     group: str | None = Field(description="None: one curve for all groups.")
     criterion: str | None = Field(description="Id of the criterion; null: one curve for all.")
-    a: float = Field(description="Steepness of the curve.")
-    b: float = Field(description="Level of the curve.")
+    a: Annotated[float, Format("number", 4)] = Field(title="a", description="Steepness of the curve.")
+    b: Annotated[float, Format("number", 3)] = Field(title="b", description="Level of the curve.")
     a_error: float | None = Field(description="Its standard error; null where two rating anchors fix the curve.")
     b_error: float | None = Field(description="Its standard error.")
-    residual: float = Field(description="Root mean square distance of the rating anchors to the curve.")
-    anchors: int = Field(description="Rating anchors it was fitted to.")
+    residual: Annotated[float, Format("number", 3)] = Field(
+        title="Residual", description="Root mean square distance of the rating anchors to the curve."
+    )
+    anchors: int = Field(title="Rating anchors", description="Rating anchors it was fitted to.")
 
 
 class MethodPair(Noun):
     """Two methods, averaged over groups."""
 
-    first: str = Field(description="One method.")
-    second: str = Field(description="The other.")
-    srcc: float | None = Field(description="Spearman's rank correlation; null where one gives all items one score.")
-    plcc: float | None = Field(description="Pearson's correlation; null where one gives all items one score.")
-    mae: float = Field(description="Mean absolute difference of the scores, on the rating scale.")
-    decisions: float = Field(description="Share of item pairs on which both decide alike.")
-    ks_pass: int = Field(description="Groups whose two score distributions pass Kolmogorov-Smirnov at p > .05.")
+    first: str = Field(title="Method", description="One method.")
+    second: str = Field(title="Against", description="The other.")
+    srcc: Annotated[float | None, Format("number", 4)] = Field(
+        title="SRCC", description="Spearman's rank correlation; null where one gives all items one score."
+    )
+    plcc: Annotated[float | None, Format("number", 4)] = Field(
+        title="PLCC", description="Pearson's correlation; null where one gives all items one score."
+    )
+    mae: Annotated[float, Format("number", 3)] = Field(
+        title="MAE", description="Mean absolute difference of the scores, on the rating scale."
+    )
+    decisions: Annotated[float, Format("percent", 1)] = Field(
+        title="Decisions", description="Share of item pairs on which both decide alike."
+    )
+    ks_pass: int = Field(
+        title="KS pass", description="Groups whose two score distributions pass Kolmogorov-Smirnov at p > .05."
+    )
     groups: int = Field(description="Groups averaged over.")
-    srcc_low: float | None = Field(description="Lowest rank correlation of any group.")
+    srcc_low: Annotated[float | None, Format("number", 4)] = Field(
+        title="Lowest SRCC", description="Lowest rank correlation of any group."
+    )
 
 
 class GapRow(Noun):
     """Anchored Elo with one gap and curve, against anchored Davidson."""
 
-    calibration: Literal["pooled", "group"] = Field(description="One curve for all groups, or one for each.")
-    gap: float = Field(description="Elo points between adjacent rating levels.")
+    calibration: Literal["pooled", "group"] = Field(
+        title="Curve", description="One curve for all groups, or one for each."
+    )
+    gap: Annotated[float, Format("count")] = Field(
+        title="Gap", description="Elo points between adjacent rating levels."
+    )
     agreement: MethodPair = Field(description="Anchored Elo against anchored Davidson under this setting.")
 
 

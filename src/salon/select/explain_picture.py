@@ -59,7 +59,7 @@ from salon.select.service.model import ModelAnswer, RecentValues
 from salon.select.settings import ExplainSettings
 from salon.select.weights import Blend, ScoreReference, blend_columns, describe_scorer, read_weights
 from salon.stats import Estimate
-from salon.store import content_hash, is_inside, open_study, read_picture
+from salon.store import content_hash, has_picture, is_inside, open_study, read_picture
 from salon.study import Item, Prompt, Scorer, Signature, Study
 
 
@@ -94,7 +94,7 @@ def open_judged_study(study: Study, folder: Path) -> JudgedStudy:
         if is_judged[number]
         and item.image
         and is_inside(folder / item.image, folder)
-        and (folder / item.image).is_file()
+        and has_picture(folder / item.image)
     ]
     hashes = tuple(content_hash(folder / (item.image or "")) for _, item in there)
     prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}

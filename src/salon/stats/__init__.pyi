@@ -51,6 +51,7 @@ from .arena_design import (
     set_chance as set_chance,
     variance_gains as variance_gains,
 )
+from .binomial import fair_coin_p as fair_coin_p
 from .budget import (
     BudgetRow as BudgetRow,
     Thinning as Thinning,

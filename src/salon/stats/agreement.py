@@ -22,7 +22,8 @@ from scipy.special import chdtrc, ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, NotIdentified, TiesNotAllowed, TooFew
 from salon.stats.alpha import alpha_counts
-from salon.stats.jit import TINY, compiled_above
+from salon.stats.binomial import binomial_sf
+from salon.stats.jit import FEW, TINY, compiled_above
 from salon.stats.result import Estimate, Test
 
 FloatArray = NDArray[np.float64]
@@ -235,7 +236,15 @@ def strict_ranks(ranks: ArrayLike) -> IntArray:
     return r
 
 
-@compiled_above(TINY)
+def _first_tie_arrays(r: IntArray) -> int:
+    negative = np.count_nonzero(r < 0, axis=2)
+    ordered = np.sort(r, axis=2)
+    equal = (ordered[:, :, 1:] == ordered[:, :, :-1]).any(axis=2)
+    bad = ((negative > 0) | equal) & (negative < r.shape[2])
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+@compiled_above(FEW, _first_tie_arrays)
 def _first_tie(r: IntArray) -> int:
     """Flat (prompt, rater) index of the first row neither strict nor absent; -1 if all are well formed."""
     for i in range(r.shape[0]):
@@ -263,7 +272,25 @@ def _one_tau(x: IntArray, y: IntArray) -> float:
     return balance / (p * (p - 1) // 2)
 
 
-@compiled_above(TINY)
+_MANY_RATERS = 200  # whose products by prompt would fill the memory
+
+
+def _add_taus_arrays(r: IntArray, total: FloatArray, squares: FloatArray, prompts: IntArray) -> None:
+    if r.shape[1] > _MANY_RATERS:
+        _add_taus.machine(r, total, squares, prompts)
+        return
+    x, y = np.triu_indices(r.shape[2], 1)
+    for start in range(0, len(r), 64):
+        part = r[start : start + 64]
+        there = part[:, :, 0] >= 0
+        order = np.where(part[:, :, x] < part[:, :, y], 1.0, -1.0) * there[:, :, None]
+        taus = order @ order.transpose(0, 2, 1) / len(x)
+        total += taus.sum(axis=0)
+        squares += (taus * taus).sum(axis=0)
+        prompts += np.count_nonzero(there[:, :, None] & there[:, None, :], axis=0)
+
+
+@compiled_above(FEW, _add_taus_arrays)
 def _add_taus(r: IntArray, total: FloatArray, squares: FloatArray, prompts: IntArray) -> None:
     raters = r.shape[1]
     for i in range(r.shape[0]):
@@ -423,15 +450,13 @@ def outliers(to_rest: ArrayLike, *, level: float = 0.05) -> tuple[Outlier, ...]:
     same items are not, so a flag means "look", never "remove". With R = 5, three criteria can flag only 3 of
     3 (p = .04); two criteria can flag nobody.
     """
-    from scipy import stats
-
     t = np.asarray(to_rest, dtype=np.float64)
     if t.ndim != 2 or t.shape[1] < 3:
         raise TooFew("an outlier needs at least three raters to stand out from", found=f"shape {t.shape}")
     complete = t[~np.isnan(t).any(axis=1)]
     criteria, raters = complete.shape
     lowest = np.bincount(complete.argmin(axis=1), minlength=raters)
-    p = np.minimum(raters * stats.binom.sf(lowest - 1, criteria, 1 / raters), 1.0)
+    p = np.minimum(raters * binomial_sf(lowest - 1, criteria, 1 / raters), 1.0)
     return tuple(Outlier(r, int(lowest[r]), criteria, float(p[r]), bool(p[r] <= level)) for r in range(raters))
 
 

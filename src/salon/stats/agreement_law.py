@@ -284,9 +284,7 @@ def _sum(parts: Sequence[Part], tilt: float) -> tuple[float, float, float]:
 
 
 def _solve(parts: Sequence[Part], x: float, limit: float) -> float:
-    """The tilt under which the mean total is x."""
-    from scipy.optimize import brentq
-
+    """The tilt under which the mean total is x: Newton's method between two ends, the variance being the slope."""
     _, mean, variance = _sum(parts, 0.0)
     if abs(x - mean) <= 1e-12 * np.sqrt(variance):
         return 0.0
@@ -303,8 +301,16 @@ def _solve(parts: Sequence[Part], x: float, limit: float) -> float:
             edge *= 2
         if abs(edge) > 700 / max(1.0, widest) * 50:  # an end of the support: no larger tilt is needed
             return float(edge)
-    inner = 0.0
-    return float(brentq(lambda t: _sum(parts, t)[1] - x, min(inner, edge), max(inner, edge), xtol=1e-15, rtol=1e-13))
+    low, high = min(0.0, edge), max(0.0, edge)
+    tilt = (low + high) / 2
+    for _ in range(200):
+        _, mean, variance = _sum(parts, tilt)
+        low, high = (low, tilt) if mean > x else (tilt, high)
+        step = (x - mean) / variance if variance > 0 else np.inf
+        before, tilt = tilt, tilt + step if low <= tilt + step <= high else (low + high) / 2
+        if abs(tilt - before) <= 1e-15 + 1e-13 * abs(tilt):
+            break
+    return float(tilt)
 
 
 def _clip(p: float) -> float:

@@ -31,7 +31,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import BOTH_SIDES, bootstrap_totals
-from salon.stats.jit import TINY, compiled_above
+from salon.stats.jit import FEW, TINY, compiled_above
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -380,7 +380,29 @@ def alpha_from_w(mean_w: Estimate, values: int, raters: int) -> Estimate:
     return replace(mean_w, value=alpha(mean_w.value), low=low, high=high)
 
 
-@compiled_above(TINY)
+def _concordances_arrays(scores, size, starts, ends, sums, w):  # type: ignore[no-untyped-def]  # as below
+    width = scores.shape[1]
+    there = np.arange(width) < size[:, None]
+    above, equal = np.zeros(scores.shape, np.int64), np.zeros(scores.shape, np.int64)
+    for j in range(width):
+        other, real = scores[:, j : j + 1], there[:, j : j + 1]
+        above += real & (other > scores)
+        equal += real & (other == scores)
+    ranks = np.where(there, 1 + above + (equal - 1) / 2, 0.0)  # halves of whole numbers: running sums are exact
+    tied = np.where(there, equal * equal - 1, 0).sum(axis=1)
+    until, tied_until = np.zeros((len(scores) + 1, width)), np.zeros(len(scores) + 1)
+    np.cumsum(ranks, axis=0, out=until[1:])
+    np.cumsum(tied, out=tied_until[1:])
+    R, p = ends - starts, size[starts].astype(np.int64)
+    totals, own = until[ends] - until[starts], there[starts]
+    mean = totals.sum(axis=1) / p
+    S = np.where(own, (totals - mean[:, None]) ** 2, 0.0).sum(axis=1)
+    largest = R * R * (p**3 - p) - R * (tied_until[ends] - tied_until[starts])
+    known = (R > 1) & (largest > 0)
+    w[known] = 12 * S[known] / largest[known]
+
+
+@compiled_above(FEW, _concordances_arrays)
 def _concordances(scores, size, starts, ends, sums, w):  # type: ignore[no-untyped-def]  # numba knows the types
     for g in range(len(starts)):
         R = ends[g] - starts[g]

@@ -32,15 +32,19 @@ _SOURCES_AT_ONCE = 256  # sources per shortest-path call: N x 256 distances in m
 class GraphShape:
     """The undirected graph: an edge joins two items that were compared at least once."""
 
-    items: int = described("Items of the group.")
-    edges: int = described("Pairs of items that met.")
-    fraction: float = described("Of all pairs.")
-    components: int = described("Islands: sets of items that no comparison joins.")
+    items: int = described("Items of the group.", title="Items")
+    edges: int = described("Pairs of items that met.", title="Pairs met")
+    fraction: float = described("Of all pairs.", title="Of all pairs", kind="percent", decimals=1)
+    components: int = described("Islands: sets of items that no comparison joins.", title="Parts")
     degree_min: int = described("Fewest opponents of an item.")
     degree_max: int = described("Most opponents of an item.")
     degree_mean: float = described("Mean number of opponents.")
-    diameter: int | None = described("Longest shortest path between two items; null with islands or too many items.")
-    mean_path: float | None = described("Mean shortest path; null like the diameter.")
+    diameter: int | None = described(
+        "Longest shortest path between two items; null with islands or too many items.", title="Diameter"
+    )
+    mean_path: float | None = described(
+        "Mean shortest path; null like the diameter.", title="Mean path", kind="number", decimals=2
+    )
 
 
 @dataclass(frozen=True, slots=True)

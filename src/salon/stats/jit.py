@@ -9,6 +9,8 @@ from typing import Any
 _CALL = 100  # elements whose cost is that of a call
 TINY = 1_000
 """Elements that a loop handles as it is written in less time than it takes to load machine code."""
+FEW = 300_000
+"""Elements that numpy handles in less time than that."""
 
 
 class Loop:

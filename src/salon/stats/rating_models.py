@@ -51,6 +51,7 @@ from scipy.special import digamma, polygamma
 
 from salon.errors import BadValue, DuplicateJudgment, NotIdentified, TooFew
 from salon.stats.pair_fit import Convergence
+from salon.stats.roots import bracketed_root
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -519,8 +520,6 @@ def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
     Edges: fewer than two positive variances, negative or NaN ones, d below 1: BadValue or TooFew. Source: Smyth 2004,
     Linear models and empirical Bayes methods (limma), section 6.
     """
-    from scipy.optimize import brentq
-
     s2 = np.asarray(variance, dtype=np.float64)
     if not (np.isfinite(s2).all() and (s2 >= 0).all()):
         raise BadValue("variances are finite and not negative", found=s2[~(np.isfinite(s2) & (s2 >= 0))][0])
@@ -533,6 +532,7 @@ def moderated_variances(variance: ArrayLike, df: float) -> ModeratedVariances:
     if excess <= 0:
         shared = float(np.exp(e.mean()))
         return ModeratedVariances(np.full(len(s2), shared), np.inf, shared, np.inf)
-    d0 = 2 * (float(brentq(lambda y: polygamma(1, y) - excess, 1 / (excess + 1), 1 / excess + np.sqrt(1 / excess) + 1)))
+    ends = 1 / (excess + 1), 1 / excess + np.sqrt(1 / excess) + 1
+    d0 = 2 * bracketed_root(lambda y: float(polygamma(1, y)) - excess, *ends)
     s0 = float(np.exp(e.mean() + digamma(d0 / 2) - np.log(d0 / 2)))
     return ModeratedVariances((d0 * s0 + df * s2) / (d0 + df), d0 + df, s0, d0)

@@ -33,7 +33,7 @@ import numpy as np
 import numpy.typing as npt
 
 from salon.errors import BadValue, TiesNotAllowed, TooFew
-from salon.stats.jit import TINY, compiled_above
+from salon.stats.jit import FEW, compiled_above
 
 Ints = npt.NDArray[np.int64]
 Votes = npt.NDArray[np.int32]
@@ -348,7 +348,13 @@ def tally_votes(votes: Votes, raters: int, items: int) -> tuple[Votes, Bools]:
     return histograms, cycles(votes, raters, items)
 
 
-@compiled_above(TINY)
+def _first_bad_ranking_arrays(ranks: npt.NDArray[np.integer]) -> int:
+    rows = np.sort(ranks.reshape(-1, ranks.shape[2]), axis=1)
+    bad = (rows != np.arange(ranks.shape[2])).any(axis=1)
+    return int(np.argmax(bad)) if bad.any() else -1
+
+
+@compiled_above(FEW, _first_bad_ranking_arrays)
 def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     """Flat index (prompt * R + rater) of the first row that is no permutation of 0..p-1, or -1."""
     prompts, raters, items = ranks.shape
@@ -364,7 +370,12 @@ def _first_bad_ranking(ranks: npt.NDArray[np.integer]) -> int:
     return -1
 
 
-@compiled_above(TINY)
+def _count_votes_arrays(ranks: npt.NDArray[np.integer], k: Votes) -> None:
+    a, b = np.triu_indices(ranks.shape[2], 1)
+    np.add(k, np.count_nonzero(ranks[:, :, a] < ranks[:, :, b], axis=1), out=k, casting="unsafe")
+
+
+@compiled_above(FEW, _count_votes_arrays)
 def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
     prompts, raters, items = ranks.shape
     for i in range(prompts):
@@ -376,7 +387,15 @@ def _count_votes(ranks: npt.NDArray[np.integer], k: Votes) -> None:
                     e += 1
 
 
-@compiled_above(TINY)
+def _fill_tally_arrays(votes: Votes, raters: int, histograms: Votes) -> None:
+    prompts, bins = histograms.shape
+    place = np.maximum(votes, raters - votes).astype(np.int64) - (raters + 1) // 2
+    flat = (np.arange(prompts)[:, None] * bins + place).ravel()
+    counts = np.bincount(flat, minlength=histograms.size).reshape(prompts, bins)
+    np.add(histograms, counts, out=histograms, casting="unsafe")
+
+
+@compiled_above(FEW, _fill_tally_arrays)
 def _fill_tally(votes: Votes, raters: int, histograms: Votes) -> None:
     """Fill the p_max histogram of every prompt."""
     lowest = (raters + 1) // 2
@@ -385,7 +404,12 @@ def _fill_tally(votes: Votes, raters: int, histograms: Votes) -> None:
             histograms[i, max(votes[i, e], raters - votes[i, e]) - lowest] += 1
 
 
-@compiled_above(TINY)
+def _flag_cycles_arrays(votes: Votes, raters: int, triples: Ints, cyclic: Bools) -> None:
+    ab, bc, ca = (np.sign(2 * votes[:, triples[:, k]].astype(np.int64) - raters) for k in range(3))
+    cyclic |= ((ab == bc) & (bc == -ca) & (ab != 0)).any(axis=1)
+
+
+@compiled_above(FEW, _flag_cycles_arrays)
 def _flag_cycles(votes: Votes, raters: int, triples: Ints, cyclic: Bools) -> None:
     """Flag prompts whose strict majorities cycle."""
     for i in range(votes.shape[0]):

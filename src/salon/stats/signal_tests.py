@@ -35,6 +35,7 @@ import numpy as np
 import numpy.typing as npt
 
 from salon.errors import BadValue, NotConverged, NotIdentified, TooFew
+from salon.stats.binomial import binomial_pmf
 from salon.stats.nulls import Null, pmax_weights
 from salon.stats.result import Test
 from salon.stats.signal import Floats, Ints, SignalCells, cycles_possible, pmax_bins
@@ -155,16 +156,14 @@ def pmax_covariance(items: int, raters: int) -> Floats:
     C = m [diag(q) - qq' + 2(p-2)(J - qq')]: each pair shares an item with 2(p-2) others, and J is the joint law of
     two such pairs. Given x votes for a over b, those for a over c are Bin(x, 2/3) + Bin(R - x, 1/3).
     """
-    from scipy import stats
-
     R = raters
     fold = np.maximum(np.arange(R + 1), R - np.arange(R + 1)) - (R + 1) // 2
     joint = np.zeros((R // 2 + 1, R // 2 + 1))
     for x in range(R + 1):
         conditional = np.convolve(
-            stats.binom.pmf(np.arange(x + 1), x, 2 / 3), stats.binom.pmf(np.arange(R - x + 1), R - x, 1 / 3)
+            binomial_pmf(np.arange(x + 1), x, 2 / 3), binomial_pmf(np.arange(R - x + 1), R - x, 1 / 3)
         )
-        np.add.at(joint[fold[x]], fold, stats.binom.pmf(x, R, 0.5) * conditional)
+        np.add.at(joint[fold[x]], fold, binomial_pmf(x, R, 0.5) * conditional)
     q = joint.sum(axis=1)
     covariance: Floats = comb(items, 2) * (np.diag(q) - np.outer(q, q) + 2 * (items - 2) * (joint - np.outer(q, q)))
     return covariance
@@ -235,10 +234,8 @@ def _chi_square(observed: Floats | Ints, expected: Floats, groups: Ints) -> floa
 @lru_cache(maxsize=256)
 def folded_pmf(raters: int) -> Floats:
     """P(max(k, R - k) = v) as floats, by logarithms so that very large R does not overflow."""
-    from scipy import stats
-
     bins = pmax_bins(raters)
-    pmf: Floats = stats.binom.pmf(bins, raters, 0.5) * np.where(2 * bins == raters, 1, 2)
+    pmf: Floats = binomial_pmf(bins, raters, 0.5) * np.where(2 * bins == raters, 1, 2)
     return pmf
 
 
@@ -248,12 +245,16 @@ def _cycle_pmf(n: int, rate: float, draws: int | None) -> tuple[int, Floats]:
 
     `rate` is exact, or what `draws` of a Monte Carlo null gave.
     """
-    from scipy import stats
+    spread = np.sqrt(n * rate * (1 - rate))
+    if draws is not None:
+        from scipy import stats
 
-    law = stats.binom(n, rate) if draws is None else stats.betabinom(n, rate * draws + 0.5, (1 - rate) * draws + 0.5)
-    reach = 40 * float(law.std()) + 40
+        law = stats.betabinom(n, rate * draws + 0.5, (1 - rate) * draws + 0.5)
+        spread = law.std()
+    reach = 40 * float(spread) + 40
     first, last = max(0, int(n * rate - reach)), min(n, int(n * rate + reach))
-    return first, law.pmf(np.arange(first, last + 1))
+    counts = np.arange(first, last + 1)
+    return first, binomial_pmf(counts, n, rate) if draws is None else law.pmf(counts)
 
 
 def _no_likelier(pmf: Floats, index: int) -> float:

@@ -28,6 +28,7 @@ from numpy.typing import ArrayLike, NDArray
 from salon.errors import BadValue, TooFew
 from salon.stats.jit import compiled
 from salon.stats.limits import MAX_ITEMS, LawKind
+from salon.stats.roots import bracketed_root
 
 Ranks = NDArray[np.int8]
 Floats = NDArray[np.float64]
@@ -429,7 +430,6 @@ def expected_tau(law: RankingLaw, raters: int, items: int) -> float:
 
 def fit_tau(law: RankingLaw, target: float, raters: int, items: int) -> RankingLaw:
     """`law` with the parameter that makes its mean pair tau `target`; all else is kept."""
-    from scipy.optimize import brentq
 
     def excess(log_x: float) -> float:
         return expected_tau(replace(law, parameter=float(np.exp(log_x))), raters, items) - target
@@ -442,7 +442,7 @@ def fit_tau(law: RankingLaw, target: float, raters: int, items: int) -> RankingL
             found=target,
             where=f"{law.kind} law, {raters} raters, {items} items",
         )
-    return replace(law, parameter=float(np.exp(brentq(excess, *ends, xtol=1e-13))))
+    return replace(law, parameter=float(np.exp(bracketed_root(excess, *ends))))
 
 
 def noise_for_tau(target: float, items: int, kind: LawKind) -> float:

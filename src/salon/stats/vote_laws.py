@@ -36,6 +36,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from salon.errors import NotConverged
+from salon.stats.binomial import binomial_cdf, binomial_pmf, binomial_sf
 from salon.stats.result import Estimate
 
 FloatArray = NDArray[np.float64]
@@ -70,9 +71,7 @@ def beta_binomial_rho(raters: IntArray, larger: IntArray, totals: FloatArray) ->
 
 def majority_right(p: FloatArray, raters: int) -> FloatArray:
     """P(the majority of a panel is the likelier side), p >= 1/2 being that side's chance; a tie is wrong."""
-    from scipy.stats import binom
-
-    return np.asarray(binom.sf(raters // 2, raters, p), dtype=np.float64)
+    return np.asarray(binomial_sf(raters // 2, raters, p), dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
@@ -183,12 +182,10 @@ class PairLaws(Laws):
     grid = GRID
 
     def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
-        from scipy.stats import binom
-
-        both = binom.cdf(largest, raters, GRID) - binom.cdf(smallest - 1, raters, GRID)
-        both = both + binom.cdf(raters - smallest, raters, GRID) - binom.cdf(raters - largest - 1, raters, GRID)
+        both = binomial_cdf(largest, raters, GRID) - binomial_cdf(smallest - 1, raters, GRID)
+        both = both + binomial_cdf(raters - smallest, raters, GRID) - binomial_cdf(raters - largest - 1, raters, GRID)
         if 2 * smallest == raters:
-            both = both - binom.pmf(smallest, raters, GRID)
+            both = both - binomial_pmf(smallest, raters, GRID)
         return np.asarray(np.maximum(both, 0.0), dtype=np.float64)
 
     def next_rater_of(self, raters: int, larger: int) -> Range:
@@ -214,9 +211,7 @@ def _score(rho: FloatArray, camps: FloatArray, pairs: FloatArray) -> FloatArray:
 
 def _split_chances(raters: int, larger: int) -> tuple[FloatArray, FloatArray]:
     """Chance by p of a split whose larger camp is the likelier side, and of one where it is the other."""
-    from scipy.stats import binom
-
-    return binom.pmf(larger, raters, GRID), binom.pmf(raters - larger, raters, GRID)
+    return binomial_pmf(larger, raters, GRID), binomial_pmf(raters - larger, raters, GRID)
 
 
 def _nearest_law(chance: FloatArray, cells: list[SplitCell], observed: FloatArray) -> FloatArray:
@@ -280,9 +275,7 @@ class TickLaws(Laws):
     grid = _BOTH_SIDES
 
     def camp_chance(self, raters: int, smallest: int, largest: int) -> FloatArray:
-        from scipy.stats import binom
-
-        chance = binom.cdf(largest, raters, self.grid) - binom.cdf(smallest - 1, raters, self.grid)
+        chance = binomial_cdf(largest, raters, self.grid) - binomial_cdf(smallest - 1, raters, self.grid)
         return np.asarray(np.maximum(chance, 0.0), dtype=np.float64)
 
 

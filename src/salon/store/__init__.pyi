@@ -144,6 +144,12 @@ from .parquet_table import (
     arrow_file as arrow_file,
     check_rows as check_rows,
 )
+from .picture_store import (
+    PictureStore as PictureStore,
+    PicturesUnavailable as PicturesUnavailable,
+    picture_store as picture_store,
+    sweep_folder as sweep_folder,
+)
 from .pictures import (
     ENDINGS as ENDINGS,
     MEDIA_TYPES as MEDIA_TYPES,
@@ -151,6 +157,7 @@ from .pictures import (
     Thumb as Thumb,
     data_url as data_url,
     fit_within as fit_within,
+    has_picture as has_picture,
     is_inside as is_inside,
     make_thumbs as make_thumbs,
     open_header as open_header,

@@ -28,7 +28,7 @@ from PIL import Image
 from scipy.fft import dctn
 
 from salon.stats import compiled
-from salon.store.pictures import read_picture
+from salon.store.pictures import read_bytes, read_picture
 
 Hashes = NDArray[np.uint64]
 """(pictures, 4): 256 bits each."""
@@ -70,6 +70,8 @@ def picture_key(path: Path) -> PictureKey:
 
 def content_hash(path: Path) -> str:
     """The sha256 of a file's bytes, as `PictureKey` has it, without decoding them."""
+    if not path.exists():  # in an object store, or nowhere, which it says
+        return hashlib.sha256(read_bytes(path)).hexdigest()
     with open(path, "rb") as file:
         return hashlib.file_digest(file, "sha256").hexdigest()
 

@@ -25,6 +25,7 @@ from PIL import Image, ImageOps
 
 from salon.errors import BadFile, SalonError
 from salon.store.atomic_files import put_file
+from salon.store.picture_store import stored_picture
 
 FORMATS = ("PNG", "JPEG", "WebP", "GIF")
 """The formats Salon reads."""
@@ -176,7 +177,10 @@ class Picture:
 
 
 def read_bytes(path: Path) -> bytes:
-    """The bytes of a picture file, or BadFile where there is none, an empty one, a huge one, or no file at all."""
+    """The bytes of a picture, or BadFile where there is none, an empty one, a huge one, or something that is no file.
+
+    One that is not in its study's folder is looked for in the object store that the study points to.
+    """
     try:
         status = path.stat()
         if not stat.S_ISREG(status.st_mode):  # reading a pipe or a device may never end
@@ -187,11 +191,23 @@ def read_bytes(path: Path) -> bytes:
             raise _bad_picture(f"{status.st_size:,} bytes; at most {MOST_BYTES:,} are read", path)
         return path.read_bytes()
     except FileNotFoundError:
+        stored = stored_picture(path)
+        if stored is not None:
+            store, name = stored
+            return store.read(name, MOST_BYTES)
         raise _bad_picture(
             "no such file", path, remedy="put it there; items name their pictures by paths in the study"
         ) from None
     except OSError as error:
         raise _bad_picture(error.strerror or str(error), path) from None
+
+
+def has_picture(path: Path) -> bool:
+    """Whether there is a picture under this path: in the folder, or in the object store that its study points to."""
+    if path.is_file():
+        return True
+    stored = stored_picture(path)
+    return stored is not None and stored[0].has(stored[1])
 
 
 def is_inside(path: Path, folder: Path) -> bool:
@@ -336,7 +352,7 @@ def picture_url(path: Path, width: int) -> str:
     """The picture in a file small, for pages that are one file; empty for one that is not there or cannot be read."""
     try:
         return data_url(read_picture(path).image, width)
-    except SalonError:
+    except BadFile:
         return ""
 
 

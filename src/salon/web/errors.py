@@ -31,6 +31,7 @@ from starlette.types import Scope
 
 from salon.collect import TooEarly
 from salon.errors import BadFile, BadValue, ConflictingJudgment, DesignError, InputError, SalonError, StatsError
+from salon.store import PicturesUnavailable
 from salon.store.database import connection as database
 from salon.web.rendering import PageWords, render_page
 
@@ -98,7 +99,7 @@ class Fault(WebError):
 
 
 class Busy(Fault):
-    """The database does not answer now."""
+    """The database, or the store with the pictures, does not answer now."""
 
     wait = 5
 
@@ -140,7 +141,7 @@ def status_of(error: SalonError) -> int:
 
 def public_error(error: Exception, request_id: str) -> SalonError:
     """What may be said about an error; faults go to the log, whole."""
-    if isinstance(error, database.Unavailable):
+    if isinstance(error, database.Unavailable | PicturesUnavailable):
         log.error("request %s: %s", request_id, error)
         return Busy()
     if isinstance(error, SalonError) and (isinstance(error, Fault) or status_of(error) != 500):

@@ -6,6 +6,10 @@ match pictures across screens or with files they have. Nothing a browser sends b
 anew from pixels, so names of generators in a file's metadata stay behind. A rater gets the pictures of their own tasks
 and of the reference panel; the owner and an adjudicator get all. Everyone else, and every picture that cannot be
 decoded, gets one and the same "nothing here".
+
+Pictures in an object store go through the studio like files: a signed address of the store would hold the object's
+name, and with it a generator's. A question is shown only once its pictures are here; while the store does not answer,
+the page says so and can be loaded again.
 """
 
 from __future__ import annotations
@@ -13,10 +17,12 @@ from __future__ import annotations
 import hashlib
 import hmac
 import logging
+import os
 import re
 import threading
 from collections import OrderedDict
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
@@ -26,7 +32,7 @@ from starlette.responses import FileResponse
 
 from salon.collect import Studio
 from salon.errors import BadFile
-from salon.store import Database, is_inside, read_bytes, read_picture, whole_file
+from salon.store import Database, is_inside, picture_store, read_bytes, read_picture, sweep_folder, whole_file
 from salon.web.auth import Anyone, Session
 from salon.web.errors import NoSuchPage
 
@@ -57,6 +63,7 @@ class Images:
     ) -> None:
         """`secret` is the studio's own: with it the addresses of a screen are the same after a restart."""
         self.folder, self.database, self._secret = folder.resolve(), database, secret
+        self._store = picture_store(self.folder)
         self._paths = {item: path for item, name in items.items() if (path := self._inside(name)) is not None}
         self._reference_names = list(references)
         self._references = [path for name in self._reference_names if (path := self._inside(name)) is not None]
@@ -87,11 +94,26 @@ class Images:
 
     def _granted(self, path: Path, variant: Variant, rater: str, place: str) -> str | None:
         number = self._hash(path)
-        if number is None:
+        if number is None or not self._is_readable(path, number):
             return None
         key = self._key(rater, place)
         self._grants(rater)[key] = number
         return _address(key, variant)
+
+    def _is_readable(self, path: Path, number: str) -> bool:
+        """Whether a rater can see a stored picture: no question is shown whose pictures are out of reach.
+
+        PicturesUnavailable while the store does not answer.
+        """
+        if not self._is_stored(path) or (self.folder / FOLDER / f"{number}-screen.webp").exists():
+            return True
+        with suppress(BadFile):
+            self.variant(number, path, "screen")
+            return True
+        return False
+
+    def _is_stored(self, path: Path) -> bool:
+        return self._store is not None and not path.exists()
 
     def _key(self, rater: str, place: str) -> str:
         return hmac.new(self._secret, f"picture\0{rater}\0{place}".encode(), hashlib.sha256).hexdigest()
@@ -104,7 +126,17 @@ class Images:
         return path.resolve() if is_inside(path, self.folder) else None
 
     def _hash(self, path: Path) -> str | None:
-        """SHA-256 of a file, read again only when it changed; None when it cannot be read."""
+        """SHA-256 of a file, read again only when it changed; None when it cannot be read.
+
+        Of a stored picture a keyed hash of its name: nothing is transferred to tell an address.
+        """
+        if self._store is not None and not path.exists():
+            with suppress(BadFile):
+                key = self._store.key(path.relative_to(self.folder).as_posix())
+                number = hmac.new(self._secret, f"stored\0{key}".encode(), hashlib.sha256).hexdigest()
+                self._sources[number] = path
+                return number
+            return None
         try:
             status = path.stat()
             mark = (status.st_mtime_ns, status.st_size)
@@ -155,14 +187,18 @@ class Images:
         """The file of one size, made when it is asked for first."""
         place = self.folder / FOLDER / f"{number}-{variant}.{FORMAT[variant]}"
         if place.exists():
+            if self._store is not None:
+                os.utime(place)  # used now: the last to go
             return place
         with self._making:
             if not place.exists():
                 place.parent.mkdir(exist_ok=True)
                 data = read_bytes(source)
-                if hashlib.sha256(data).hexdigest() != number:  # replaced since its address was given out
-                    raise _no_picture()
+                if not self._is_stored(source) and hashlib.sha256(data).hexdigest() != number:
+                    raise _no_picture()  # replaced since its address was given out
                 _make(data, place, variant)
+                if self._store is not None:
+                    sweep_folder(place.parent, self._store.settings.sizes_mb << 20)
         return place
 
 
