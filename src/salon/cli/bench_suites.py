@@ -53,12 +53,12 @@ def list_(place: str | None, as_json: bool) -> None:
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
         prompts = Counter(row.tag for row in suite.prompts)
         tags = {row.prompt.id: row.tag for row in suite.prompts}
-        points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
+        points_by_tag = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
         tag_rows = [
             {
                 "tag": row.id,
                 "prompts": prompts[row.id],
-                "points": points[row.id],
+                "points": points_by_tag[row.id],
                 "eps": row.eps,
                 "group": row.group,
                 "name": row.name,

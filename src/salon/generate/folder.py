@@ -77,14 +77,7 @@ def files_below(root: Path) -> tuple[list[Path], list[str]]:
 
 def match_names(root: Path, prompts: Iterable[str]) -> FileMatches:
     """Every picture below `root` with the prompt whose id its folder or its name holds."""
-    # what a file can call each prompt: its id or slug as it is written, and in any case where only one fits
-    exact: dict[str, set[str]] = defaultdict(set)
-    folded: dict[str, set[str]] = defaultdict(set)
-    for prompt in prompts:
-        for key in (_composed(slug(prompt)), _composed(prompt)):
-            exact[key].add(prompt)
-            folded[key.casefold()].add(prompt)
-    keys = {key: next(iter(fits)) for names in (folded, exact) for key, fits in names.items() if len(fits) == 1}
+    keys = _keys(prompts)
     pictures, other_files = files_below(root)
     by_prompt: dict[str, list[Path]] = defaultdict(list)
     unmatched = []
@@ -96,6 +89,17 @@ def match_names(root: Path, prompts: Iterable[str]) -> FileMatches:
             by_prompt[prompt].append(path)
     files = {(prompt, seed): path for prompt, paths in by_prompt.items() for seed, path in enumerate(paths)}
     return FileMatches(files, unmatched, other_files)
+
+
+def _keys(prompts: Iterable[str]) -> dict[str, str]:
+    """What a file can call each prompt: its id or slug as it is written, and in any case where only one fits."""
+    exact: dict[str, set[str]] = defaultdict(set)
+    folded: dict[str, set[str]] = defaultdict(set)
+    for prompt in prompts:
+        for key in (_composed(slug(prompt)), _composed(prompt)):
+            exact[key].add(prompt)
+            folded[key.casefold()].add(prompt)
+    return {key: next(iter(fits)) for names in (folded, exact) for key, fits in names.items() if len(fits) == 1}
 
 
 def _composed(name: str) -> str:

@@ -116,13 +116,14 @@ def pick(
         given_errors: Floats | None = None
     else:
         # (n, D) standard deviations as they were given, NaN where there is none
-        errors = _numbers(sds)
-        errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
-        if errors.shape != table.shape:
-            raise BadValue("a standard deviation for each score is needed", found=f"{errors.shape} for {table.shape}")
-        if (errors < 0).any():
-            raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
-        given_errors = errors
+        given = _numbers(sds)
+        given_errors = given[:, None] if given.ndim == 1 and table.shape[1] == 1 else given
+        if given_errors.shape != table.shape:
+            raise BadValue(
+                "a standard deviation for each score is needed", found=f"{given_errors.shape} for {table.shape}"
+            )
+        if (given_errors < 0).any():
+            raise BadValue("a standard deviation is a number from 0 up", found=float(given_errors[given_errors < 0][0]))
     far = ~(np.abs(table) <= FARTHEST)
     if given_errors is not None:  # an sd that is left out instead would only make a bound rise
         far |= given_errors > FARTHEST

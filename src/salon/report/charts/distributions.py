@@ -408,8 +408,8 @@ def bucket_bar(
     height = used + 8 + pitch * len(all_rows) + (12 if null is not None else 2)
     lines = []
     for label, parts in all_rows[:30]:
-        shares = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(bucket_labels, parts))
-        lines.append(f"{label}: {shares}")
+        listed = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(bucket_labels, parts))
+        lines.append(f"{label}: {listed}")
     return canvas(width, height, title, "; ".join(lines) + ".", top_block, *bars)
 
 
