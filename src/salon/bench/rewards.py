@@ -45,7 +45,7 @@ class RewardPlace(Noun):
     rank: Annotated[int | None, Format("estimate", 0)] = Field(description="By mean; null without one.")
     rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
     rank_high: int | None = Field(description="Worst rank it may truly have.")
-    tier: int | None = Field(description="1: cannot be told from the best.")
+    tier: int | None = Field(description="1: does not differ significantly from the best.")
     pictures: int = Field(description="Scored pictures.")
     lacking: int = Field(description="Prompts of the board on which a picture or its score is missing.")
 
@@ -427,7 +427,7 @@ def _board(scorer: str, category: str | None, table: _ScoreTable, settings: Rewa
             "no prompt has a score of every generator" if not prompts else "every generator lacks a prompt"
         )
     elif means.ranks is None and whole.sum() > 1:
-        why = "one prompt: nothing is told apart" if prompts == 1 else "two generators differ alike on every prompt"
+        why = "one prompt: nothing can be compared" if prompts == 1 else "two generators differ alike on every prompt"
     else:
         why = None
     return RewardBoard(

@@ -29,7 +29,7 @@ ALL = "All"
 _BADGES: dict[Verdict, Badge] = {
     "ahead": Badge("ahead", "clear"),
     "behind": Badge("behind", "alert"),
-    "not told apart": Badge("not told apart", "open"),
+    "not told apart": Badge("no clear difference", "open"),
     "alone": Badge("alone", "open"),
     "no mean": Badge("no mean", "open"),
 }

@@ -82,9 +82,9 @@ def run(
     """Run generators on SUITE, have their pictures judged and scored, and put the results on a board.
 
     SUITE is a folder, or the name of a built-in suite; salon bench list names them. Pictures and answers are kept as
-    they come: run the same command again to go on after an interruption. After an outage the entry is provisional, with
-    bounds; the next run asks again, and pays for nothing twice. A complete result is published,
-    and never changes. Exit code 0 when every entry is published, 1 when one is provisional.
+    they come: run the same command again to continue after an interruption. After an outage the entry is provisional,
+    with bounds; the next run asks again and pays for nothing twice. A complete result is published, and never changes.
+    Exit code 0 when every entry is published, 1 when one is provisional.
 
     A suite names its judges by role, and its routes say which role answers which points; salon bench list SUITE shows
     them. posters has the role pixels, which needs no --judge. broad has four, each for a VLM of your choice: general,

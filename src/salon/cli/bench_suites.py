@@ -148,8 +148,8 @@ def _status(board: Board, name: str) -> str:
 def new(folder: Path, source: str | None, as_json: bool) -> None:
     """Start a suite of your own in FOLDER.
 
-    Prompts from a study or a file get a tag from their category and one point each, to be replaced by points that can
-    be told from the picture. A copy of a suite has everything but its reference.
+    Prompts from a study or a file get a tag from their category and one point each. Replace it by points that can be
+    judged from the picture. A copy of a suite has everything but its reference.
 
     \b
       salon bench new our-style
@@ -197,8 +197,8 @@ def _draft(source: str | None, name: str) -> tuple[Suite, int]:
 def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> None:
     """Make prompts of SUITE private, by their ids: the suite keeps a digest of each, OUTPUT the texts and the points.
 
-    Do it before the suite is shown to anybody. Who runs the suite names the file with --private; nothing that is
-    published holds these texts, or pictures made from them.
+    Do it before anybody sees the suite. To run the suite, name the file with --private. Nothing that is published holds
+    these texts, or pictures made from them.
 
     \b
       salon bench hide ours red-kite -o ours.private.jsonl
@@ -223,8 +223,8 @@ def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> No
 def verify(place: str, suite: str | None, as_json: bool) -> None:
     """Is PLACE, a suite, a board or a bundle, what it says it is?
 
-    Every file is held against its hash, every picture against its entry, and every published number is computed again
-    from the answers and scores on the board. Exit code 0 when everything holds, 1 when something does not.
+    Every file is compared with its hash, every picture with its entry, and every published number is computed again.
+    Exit code 0 when all agree, 1 when something differs.
 
     \b
       salon bench verify posters
@@ -268,10 +268,10 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
 def freeze(
     suite: str, field: Path | None, scorers: Sequence[str], note: str, output: Path | None, as_json: bool
 ) -> None:
-    """Lock the files of SUITE: from now on any change of what they say is refused, with both hashes.
+    """Lock the files of SUITE: later changes are refused, with both hashes.
 
-    With --field the scores of a board's entries make the reference that EPS compares with, once and for all. A suite
-    without one has Capability alone.
+    With --field the scores of a board's entries become the reference for EPS, which never changes. A suite without a
+    reference has Capability alone.
 
     \b
       salon bench freeze ours
@@ -365,11 +365,10 @@ UNCHANGED_WORDS: dict[What, str] = {
 @click.argument("after", metavar="AFTER")
 @json_option
 def diff(before: str, after: str, as_json: bool) -> None:
-    """What moved from board BEFORE to board AFTER, by how much, and why; or what differs between two suites.
+    """What changed from board BEFORE to board AFTER, by how much, and why; or what differs between two suites.
 
-    The change of every axis is split into its prompts, and each part is given to what differs there: the picture,
-    the answers of a judge, the prompt, a point, a route, the scorer, the reference, or a rule. Entries that did not
-    move are said to be bit-identical.
+    The change of every axis is split by prompt and by cause: the picture, the answers of a judge, the prompt, a point,
+    a route, the scorer, the reference, or a rule. Unchanged entries are reported as bit-identical.
 
     \b
       salon bench diff board-june board-july

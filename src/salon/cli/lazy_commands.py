@@ -107,7 +107,7 @@ SELECT_COMMANDS: dict[str, tuple[str, str]] = {
 
 @click.group(cls=LazyGroup, lazy=SELECT_COMMANDS)
 def select() -> None:
-    """Pick the best picture, hold back the bad ones, choose who draws, and draw better ones.
+    """Pick the best picture, hold back bad ones, choose a generator, and draw better ones.
 
     \b
       salon select best study --model taste-heads                                   the best picture of every prompt

@@ -260,9 +260,9 @@ def export(
     """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card, or in a format of the field.
 
     The first four are study folders again: nothing is lost on the way, and every command takes them. hpdv2, hpdv3,
-    pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what has no place
-    there is counted and told. rankings is one table: the ranking of every rater, prompt and criterion that the rater's
-    own comparisons give, with what was done about cycles, ties and missing pairs.
+    pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what does not fit is
+    counted. rankings is one table: the ranking of every rater, prompt and criterion that the rater's own comparisons
+    give, with what was done about cycles, ties and missing pairs.
 
     \b
       salon export study --to csv -o tables

@@ -87,7 +87,7 @@ def encode_pictures(
             found=f"{len(unreadable):,} of {len(paths):,} that cannot: {', '.join(first)}"
             + (", ..." if len(unreadable) > _MAX_NAMED else ""),
             where=folder,
-            remedy="mend or remove them; the vectors of all others are kept, so the next run is short",
+            remedy="repair or remove them; the vectors of all others are kept, so the next run is short",
         )
     order = np.array([store.place[sha] for sha in hashes], np.intp)
     same = np.array_equal(order, np.arange(len(unique)))  # a second copy of all rows only where it is needed

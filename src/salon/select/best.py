@@ -61,7 +61,7 @@ class ItemStanding(Noun):
     bound: float | None = Field(description="Total less k standard deviations.")
     contributions: dict[str, float] = Field(description="What each criterion adds to the total.")
     missing: tuple[str, ...] = Field((), description="Criteria that count and gave no finite number.")
-    tied: bool = Field(False, description="Cannot be told from the chosen one (or from the best, if none is chosen).")
+    tied: bool = Field(False, description="No significant difference to the chosen one (or the best, if none is).")
 
 
 class Pick(Noun):
@@ -71,7 +71,7 @@ class Pick(Noun):
     index: int | None = Field(description="Place of the chosen one among the items as they were given, from 0.")
     outcome: PickOutcome = Field(description="What came of it.")
     why: str = Field(description="One sentence.")
-    tied: tuple[str, ...] = Field(description="Others that cannot be told from it.")
+    tied: tuple[str, ...] = Field(description="Others that do not differ significantly from it.")
     margin: float | None = Field(description="Bound of the best less the next; null where there is no next.")
     n: int = Field(description="Items to choose from.")
     unscored: int = Field(description="Of these, without a score under a criterion that counts.")
@@ -257,7 +257,7 @@ def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> t
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
         return "equal", f"{same} items are equal at {bound}; {how} is taken."
     tied = sum(standing.tied for standing in ranked)
-    ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
+    ties = f"; {tied} do not differ significantly from it at {settings.level:g}" if tied else ""
     return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
@@ -351,7 +351,7 @@ class BestReport(Noun):
     items: int = Field(description="Pictures to choose from.")
     chosen: int = Field(description="Prompts for which one was chosen.")
     outcomes: dict[str, int] = Field(description="Prompts by what came of them.")
-    tied: int = Field(description="Prompts whose chosen item cannot be told from another.")
+    tied: int = Field(description="Prompts whose chosen item is tied with another.")
     unscored: int = Field(description="Items without a score under a criterion that counts.")
     reasons: dict[str, int] = Field(description="Why scores are missing, and how often.")
     wanted: int = Field(description="Pictures that were to be there.")

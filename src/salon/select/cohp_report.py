@@ -103,7 +103,7 @@ def _cards(report: CohpReport) -> list[Card]:
     made_count = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
     cards = [
         Card("Pictures", made_count, "made of those asked for", "alert" if lost else "plain"),
-        Card("Generator not told apart", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
+        Card("Generators tied", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
     ]  # fmt: skip
     for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
         if gain is not None:
@@ -206,7 +206,7 @@ def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, fold
     decimals = common_decimals((figure.low, figure.high) for figure in figures)  # as many for all generators
     value = "" if mean.figure is None else estimate_value(mean.figure, None, decimals)
     chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
-    tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
+    tied = Badge("tied", "open", "its mean does not differ significantly from the chosen one's") if (
         mean.generator in first.tied) else None  # fmt: skip
     return FilmFrame(
         title=mean.generator,

@@ -142,7 +142,7 @@ class RunFolder:
                 "a run goes on with the data, the backbone and the settings that it began with",
                 found=changes,
                 where=str(where),
-                remedy="give the same ones, or begin anew with --overwrite",
+                remedy="give the same ones, or start again with --overwrite",
             )
 
 

@@ -17,7 +17,7 @@ from salon.report.values import number_marks
 LARGEST_CELL = 66.0
 LEAST_FOR_TEXT = 34.0
 KEY_HEIGHT = 40
-LONGEST_TURNED = 160.0
+LONGEST_TURNED = 190.0
 """Pixels of a turned label: "Typography (descriptions)" has to fit, also on a phone."""
 
 
