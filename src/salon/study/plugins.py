@@ -47,6 +47,7 @@ GROUPS = {
     "judges": PluginKind("judge", "salon.judge.vlm.Vlm", ("name", "reply")),
     "formats": PluginKind("format", "salon.store.formats.FileFormat", ("name", "about", "recognise", "read")),
     "fits": PluginKind("fit", "salon.fuse.fits.Fit", ("name", "reads", "fit")),
+    "captchas": PluginKind("captcha", "salon.study.interfaces.Captcha", ("name", "sources", "widget", "verify")),
     "rewards": PluginKind("reward", "salon.study.interfaces.RewardFunction", ()),
 }
 """Plugins by the last word of their entry point group, `salon.scorers` and so on."""
