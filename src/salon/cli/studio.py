@@ -78,11 +78,11 @@ def serve(
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Open the studio of STUDY: raters come by their links and answer, you watch.
+    """Open the studio of STUDY, where raters answer in the browser.
 
-    STUDY may also be a folder of pictures, as for salon import pictures: it becomes a study beside it, STUDY-study.
-    It listens on this machine only, until --host and --base-url say otherwise. The first start copies the study into
-    the database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
+    STUDY may also be a folder of pictures, as for salon import pictures: it becomes a study beside it, STUDY-study. It
+    listens on this machine only, unless --host and --base-url say otherwise. The first start copies the study into the
+    database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
     nothing is lost.
 
     \b
@@ -98,7 +98,7 @@ def serve(
     from salon.web.settings import WebSettings, check_web_settings, check_workers
 
     check_workers(workers, db)
-    folder = study_folder(_study_of_pictures(study, quiet=as_json))
+    folder = folder_to_serve(study, quiet=as_json)
     settings = check_web_settings(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
@@ -132,6 +132,11 @@ def serve(
         new_password(folder, new)
         say("kept its hash; the password itself is nowhere")
     _serve(settings, db, as_json, workers=workers, show_link=show_link, new_link=new_link)
+
+
+def folder_to_serve(place: Path, *, quiet: bool) -> Path:
+    """The folder of a study, or of the study made of a folder of pictures."""
+    return study_folder(_study_of_pictures(place, quiet=quiet))
 
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
@@ -293,7 +298,7 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 @json_option
 def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bool) -> None:
-    """Write everything the studio of STUDY knows to the SQLite file FILE; the studio may be running.
+    """Write the database of STUDY's studio to the SQLite file FILE; the studio may be running.
 
     \b
       salon backup posters posters-monday.db
@@ -317,10 +322,9 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
 @db_option
 @json_option
 def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
-    """Put the backup FILE into the studio of STUDY, whose database must be empty or not there yet.
+    """Restore the backup FILE into the studio of STUDY, whose database must be empty or absent.
 
-    The same file fits SQLite and PostgreSQL: a backup of one moves a studio to the other. Links stay good, and every
-    answer is as it was.
+    The same file fits SQLite and PostgreSQL, so a backup of one moves a studio to the other. Links stay valid.
 
     \b
       salon restore posters posters-monday.db
@@ -371,9 +375,9 @@ ELSEWHERE = (
 def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
     """Delete a rater and everything they gave from the study folder STUDY, for good.
 
-    Their row among the raters goes, all their judgments, and in a studio of the folder also profile, consent, visits
-    and links. The study gets a new revision that says that somebody was erased, not who. Close an open studio first, or
-    erase on its page of raters, as where a studio has its database elsewhere (salon serve --db).
+    This deletes their row and all their judgments, and in a studio also profile, consent, visits and links. The study
+    gets a new revision, which does not say who was erased. Close an open studio first, or erase on its page of raters.
+    Use that page too where the database is elsewhere (salon serve --db).
 
     \b
       salon erase posters --rater designers-7

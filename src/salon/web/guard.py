@@ -40,10 +40,12 @@ UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
 """The only places that take files, and from the owner alone."""
 
 
-def headers_for_sites(sites: Sequence[str]) -> dict[str, str | None]:
-    """`own_headers` of a page that these sites may show in a frame, and whose form may be sent to them."""
+def headers_for_sites(sites: Sequence[str], *, framed: bool = False) -> dict[str, str | None]:
+    """`own_headers` of a page whose form may be sent to these sites; `framed`: they may show it in a frame, too."""
     allowed = " ".join(sites)
     policy = HEADERS["Content-Security-Policy"].replace("form-action 'self'", f"form-action 'self' {allowed}")
+    if not framed:
+        return {"Content-Security-Policy": policy}
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")
     return {"Content-Security-Policy": policy, "X-Frame-Options": None}
 

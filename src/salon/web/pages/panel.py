@@ -14,10 +14,11 @@ import hmac
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect import BadPanelLink, Outcome, PanelSettings, Studio, VisitEnd, read_panel_ids, visit_end
 from salon.store import BadLink, Visitor
+from salon.store.database.tables import LEFT_OUT
 from salon.web.auth import RaterSession, get_auth, get_studio, redirect_into
 from salon.web.errors import NoSuchPage
 from salon.web.guard import address_of, headers_for_sites
@@ -65,12 +66,8 @@ def panel_of_cohort(key: str, request: Request) -> Response:
 @router.post("/panel/refuse")
 def refuse(session: RaterSession, request: Request) -> Response:
     """A visitor does not agree to the consent text."""
-    studio = get_studio(request)
-    studio.refuse_consent(session.rater)
-    end = studio.end_of_visit(session.rater, "paused")
-    if end is None:
-        raise _closed()
-    return render_visit_end(request, end, csrf=session.csrf, settings=studio.settings, study=studio.name, said="")
+    get_studio(request).refuse_consent(session.rater)
+    return RedirectResponse("/", status_code=303)
 
 
 def get_door(request: Request) -> PanelDoor:
@@ -102,7 +99,9 @@ def _come_in(request: Request, cohort: str | None) -> Response:
     auth = get_auth(request)
     try:
         return redirect_into(auth, auth.enter_link(visitor.link))
-    except BadLink:  # removed, or withdrawn: no session is left for them
+    except BadLink:
+        if visitor.status not in LEFT_OUT:  # removed and brought back since
+            return redirect_into(auth, auth.enter_link(studio.database.renew_visit(visitor.rater)))
         end = studio.end_of_visit(visitor.rater, visitor.status)
         if end is None:
             raise
@@ -116,7 +115,7 @@ def render_visit_end(request: Request, end: VisitEnd, **shared: Any) -> HTMLResp
     """The last page of a visit: how it ended, the code, and the way back."""
     studio = get_studio(request)
     if end.submit_to is not None and studio.panel is not None:
-        request.state.own_headers |= headers_for_sites(studio.panel.submit_to) | {"X-Frame-Options": "DENY"}
+        request.state.own_headers |= headers_for_sites(studio.panel.submit_to)
     return render_page("rater/visit_end.html", end=end, tools=bool(shared.get("csrf")), **shared | _words(studio))
 
 
@@ -128,7 +127,7 @@ def _leave(request: Request, end: VisitEnd) -> HTMLResponse:
 
 def _in_frame(request: Request, studio: Studio, visitor: Visitor, settings: PanelSettings) -> HTMLResponse:
     """What MTurk shows in its frame: the way into the study, and then the form that submits the assignment."""
-    request.state.own_headers |= headers_for_sites(settings.submit_to)
+    request.state.own_headers |= headers_for_sites(settings.submit_to, framed=True)
     end = _ended(studio, visitor)
     address = f"{request.url.path}?{request.url.query}&{OPEN}=1"
     return render_page("rater/visit_frame.html", end=end, address=address, csrf="", said="", **_words(studio))
@@ -144,7 +143,7 @@ def _bad_link(request: Request, error: BadPanelLink, settings: PanelSettings) ->
     """What is wrong with the address, in the words of raters; a preview in MTurk's frame must be seen in it."""
     studio = get_studio(request)
     if settings.kind == "mturk":
-        request.state.own_headers |= headers_for_sites(settings.submit_to)
+        request.state.own_headers |= headers_for_sites(settings.submit_to, framed=True)
     words = PageWords(studio.settings.language)
     title, sentence = words(f"panel.{error.fault}_title"), words(f"panel.{error.fault}_words")
     if error.fault == "preview":
