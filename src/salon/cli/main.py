@@ -37,6 +37,10 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
     },
     "Collect": {
         "serve": ("salon.cli.studio:serve", "Open the studio of a study, where raters answer in the browser."),
+        "arena": (
+            "salon.cli.lazy_commands:arena",
+            "A public arena: strangers vote on pictures, and a live board ranks who made them.",
+        ),
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
         "payments": ("salon.cli.payments:payments", "What every rater has earned, with bonuses."),

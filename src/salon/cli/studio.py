@@ -88,7 +88,7 @@ def serve(
     """
     from salon.web.settings import WebSettings, check_web_settings
 
-    folder = study_folder(_study_of_pictures(study, quiet=as_json))
+    folder = folder_to_serve(study, quiet=as_json)
     settings = check_web_settings(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
@@ -122,6 +122,11 @@ def serve(
         new_password(folder, new)
         say("kept its hash; the password itself is nowhere")
     _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
+
+
+def folder_to_serve(place: Path, *, quiet: bool) -> Path:
+    """The folder of a study, or of the study made of a folder of pictures."""
+    return study_folder(_study_of_pictures(place, quiet=quiet))
 
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:

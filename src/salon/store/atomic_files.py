@@ -122,7 +122,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
     with held(path):
-        _sweep(path)
+        # remove the folders that killed writers of `path` left behind: those that no process locks any more
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
+            lock = _lock(leftover)
+            if lock is not None:
+                shutil.rmtree(leftover, ignore_errors=True)
+                os.close(lock)
         replaces = path.is_dir() and any(path.iterdir())
         stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
         stage.mkdir()
@@ -288,15 +293,6 @@ def _lock(folder: Path) -> int | None:
         os.close(number)
         return None
     return number
-
-
-def _sweep(path: Path) -> None:
-    """Remove the folders that killed writers of `path` left behind: those that no process locks any more."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
-        lock = _lock(leftover)
-        if lock is not None:
-            shutil.rmtree(leftover, ignore_errors=True)
-            os.close(lock)
 
 
 def put_file(path: Path, data: bytes) -> None:

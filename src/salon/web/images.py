@@ -149,6 +149,12 @@ class Images:
         self._sources[entry[1]] = path
         return entry[1]
 
+    def file(self, item: str, variant: Variant) -> Path | None:
+        """The file of one size of the picture of `item`; None where there is none. Who may see it, the caller says."""
+        path = self._paths.get(item)
+        number = None if path is None else self._hash(path)
+        return None if path is None or number is None else self.variant(number, path, variant)
+
     # -- who may see ----------------------------------------------------------------------------------------
 
     def source(self, key: str, session: Session) -> tuple[str, Path]:
