@@ -51,7 +51,20 @@ def list_(place: str | None, as_json: bool) -> None:
         title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
         private = f", {len(suite.private):,} of them private" if suite.private else ""
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
-        tag_rows = _tag_rows(suite)
+        prompts = Counter(row.tag for row in suite.prompts)
+        tags = {row.prompt.id: row.tag for row in suite.prompts}
+        points_by_tag = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
+        tag_rows = [
+            {
+                "tag": row.id,
+                "prompts": prompts[row.id],
+                "points": points_by_tag[row.id],
+                "eps": row.eps,
+                "group": row.group,
+                "name": row.name,
+            }
+            for row in suite.tags
+        ]
         _show("tags", tag_rows, as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
             for name, points in roles.items():
@@ -96,17 +109,6 @@ def _suite_row(suite: Suite) -> dict[str, Any]:
         "hash": suite.hash[:16],
         "about": suite.card.title,
     }
-
-
-def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
-    prompts = Counter(row.tag for row in suite.prompts)
-    tags = {row.prompt.id: row.tag for row in suite.prompts}
-    points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
-    return [
-        {"tag": row.id, "prompts": prompts[row.id], "points": points[row.id], "eps": row.eps, "group": row.group,
-         "name": row.name}
-        for row in suite.tags
-    ]  # fmt: skip
 
 
 def _entry_rows(board: Board) -> list[dict[str, Any]]:
@@ -276,7 +278,16 @@ def freeze(
       salon bench freeze posters --field board -o posters-frozen
       salon bench freeze ours --field board --scorer eps=table:hpsv3.csv     logits that were made elsewhere
     """
-    from salon.bench import check_suite, field_reference, lock_suite, open_suite, save_suite, with_reference
+    from salon.bench import (
+        builtin_suites,
+        check_suite,
+        field_reference,
+        is_suite,
+        lock_suite,
+        open_suite,
+        save_suite,
+        with_reference,
+    )
 
     if scorers and field is None:
         raise BadValue(
@@ -284,7 +295,15 @@ def freeze(
         )
     reference = None if field is None else field_reference(_field(field, suite), note, _score_tables(scorers))
     if output is None:
-        frozen = lock_suite(_own_folder(suite), reference)
+        if not is_suite(Path(suite)):
+            is_builtin = suite in builtin_suites()
+            raise BadFile(
+                "the folder of a suite is needed to freeze it in its place",
+                found=f"the built-in suite {suite!r}, which stays as it is" if is_builtin else "no suite.toml there",
+                where=suite,
+                remedy="add -o FOLDER" if is_builtin else "salon bench new makes one",
+            )
+        frozen = lock_suite(Path(suite), reference)
     else:
         opened = open_suite(suite)
         complete = opened if reference is None else with_reference(opened, reference)
@@ -327,20 +346,6 @@ def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
             )  # fmt: skip
         scorers[column] = TableScorer(Path(file))
     return scorers
-
-
-def _own_folder(suite: str) -> Path:
-    from salon.bench import builtin_suites, is_suite
-
-    if not is_suite(Path(suite)):
-        is_builtin = suite in builtin_suites()
-        raise BadFile(
-            "the folder of a suite is needed to freeze it in its place",
-            found=f"the built-in suite {suite!r}, which stays as it is" if is_builtin else "no suite.toml there",
-            where=suite,
-            remedy="add -o FOLDER" if is_builtin else "salon bench new makes one",
-        )
-    return Path(suite)
 
 
 # -- diff -----------------------------------------------------------------------------------------------------------
@@ -401,22 +406,18 @@ def diff(before: str, after: str, as_json: bool) -> None:
 
 def _side(place: str) -> BoardSide:
     """A board with its entries, or a suite without any."""
-    from salon.bench import BoardSide, entry_folder, is_board, open_board, read_result
+    from salon.bench import BoardSide, builtin_suites, entry_folder, is_board, open_board, open_suite, read_result
 
     if not is_board(Path(place)):
-        return BoardSide(place, _suite(place), {}, {})
+        if Path(place).exists() or place in builtin_suites():
+            suite = open_suite(place)
+        else:
+            raise BadFile("a board or a suite is needed", found="nothing there", where=place)
+        return BoardSide(place, suite, {}, {})
     board = open_board(Path(place))
     results = {entry.name: read_result(entry_folder(board, entry.name)) for entry in board.entries}
     published = {name: result for name, result in results.items() if result is not None}
     return BoardSide(place, board.suite, {entry.name: entry for entry in board.entries}, published)
-
-
-def _suite(place: str) -> Suite:
-    from salon.bench import builtin_suites, open_suite
-
-    if Path(place).exists() or place in builtin_suites():
-        return open_suite(place)
-    raise BadFile("a board or a suite is needed", found="nothing there", where=place)
 
 
 def _print_suites(board_changes: BoardDiff) -> None:

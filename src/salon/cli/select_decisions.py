@@ -30,7 +30,6 @@ from salon.select import PAIR_FORMATS, DriftSettings, GateSettings, PreferencePa
 if TYPE_CHECKING:
     from salon.judge import ScoreSettings
     from salon.select import (
-        AgreementDrift,
         CriterionDrift,
         Explore,
         Gate,
@@ -487,7 +486,13 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
         say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
         columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
         print_table(None, columns, [_drift_row(criterion) for criterion in report.criteria], left=(0, 1))
-        _print_agreement(report.agreement)
+        agreement = report.agreement
+        if agreement.overall is None:
+            say("- no later choices to agree with")
+        else:
+            chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
+            share = f"{_percent(agreement.overall)}{chance}"
+            say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
         if report.other_models:
             say(f"- {report.other_models:,} decisions of other models are left out")
         if report.unwatched:
@@ -511,15 +516,6 @@ def _drift_row(criterion: CriterionDrift) -> tuple[Cell, ...]:
     numbers = (criterion.shift, criterion.distance, criterion.p, criterion.level, criterion.psi, criterion.psi_expected)
     cells = [MISSING if number is None else f"{number:.3g}" for number in numbers]
     return (criterion.criterion, state, str(criterion.looks), *cells)
-
-
-def _print_agreement(agreement: AgreementDrift) -> None:
-    if agreement.overall is None:
-        say("- no later choices to agree with")
-        return
-    chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
-    share = f"{_percent(agreement.overall)}{chance}"
-    say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
 
 
 def _percent(figure: Estimate) -> str:

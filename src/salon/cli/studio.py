@@ -53,6 +53,13 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
     help="At the first start, of a study without criteria: built-in criterion to ask, or a family such as taste/..."
     " (repeatable).",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    help="Processes that serve together; several need PostgreSQL.",
+)
 @click.option("--check-config", "only_check", is_flag=True, help="Only check that everything is in order.")
 @json_option
 def serve(
@@ -67,6 +74,7 @@ def serve(
     new_link: bool,
     minutes: float | None,
     criteria: tuple[str, ...],
+    workers: int,
     only_check: bool,
     as_json: bool,
 ) -> None:
@@ -83,11 +91,13 @@ def serve(
       salon serve posters --minutes 20                                 20 minutes for each rater
       salon serve renders --criteria taste/mood                        ask about the mood
       salon serve posters --check-config
+      salon serve posters --db postgresql://salon@/posters --workers 4
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
     """
-    from salon.web.settings import WebSettings, check_web_settings
+    from salon.web.settings import WebSettings, check_web_settings, check_workers
 
+    check_workers(workers, db)
     folder = folder_to_serve(study, quiet=as_json)
     settings = check_web_settings(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
@@ -121,7 +131,7 @@ def serve(
 
         new_password(folder, new)
         say("kept its hash; the password itself is nowhere")
-    _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
+    _serve(settings, db, as_json, workers=workers, show_link=show_link, new_link=new_link)
 
 
 def folder_to_serve(place: Path, *, quiet: bool) -> Path:
@@ -148,22 +158,29 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     return study
 
 
-def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
+def _serve(
+    settings: WebSettings, db: str | None, as_json: bool, *, workers: int, show_link: bool, new_link: bool
+) -> None:
     from salon.collect import open_studio
     from salon.store import held
-    from salon.web.app import create_app
-    from salon.web.server import listen, serve_app
-    from salon.web.settings import owner_token, write_address
+    from salon.web.server import listen
+    from salon.web.settings import owner_token, read_secret, takes_workers, write_address
+    from salon.web.workers import serve_studio, serve_workers
 
     folder = settings.folder
-    with held(folder), listen(settings.host, settings.port) as listening, open_studio(folder, db) as studio:
+    with held(folder, shared=takes_workers(db)), listen(settings.host, settings.port) as listening:
         settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-        app = create_app(studio, settings)
-        write_address(folder, settings.address)
-        token, is_new = owner_token(folder, studio.database, renew=new_link)
-        link = f"{settings.address}/enter/{token}" if is_new or show_link else None
-        _print_served(studio, settings.address, link, as_json)
-        serve_app(app, settings, listening)
+        with open_studio(folder, db) as studio:
+            read_secret(folder)
+            write_address(folder, settings.address)
+            token, is_new = owner_token(folder, studio.database, renew=new_link)
+            link = f"{settings.address}/enter/{token}" if is_new or show_link else None
+            _print_served(studio, settings.address, link, as_json)
+            if workers == 1:
+                serve_studio(studio, settings, listening)
+        if workers > 1:
+            assert db is not None  # `check_workers` saw to it
+            serve_workers(workers, settings, db, listening)
 
 
 def _print_served(studio: Studio, address: str, link: str | None, as_json: bool) -> None:

@@ -26,7 +26,6 @@ from salon.store import EXPORTS, FIELD_FILES, KINDS, Columns, Policies
 if TYPE_CHECKING:
     from salon.fuse import DerivedRankings
     from salon.generate import GenerationProgress, ImportedPictures
-    from salon.store import FieldExport
     from salon.study import CompareWithin, Criterion, Study
 
 DERIVED = "rankings"
@@ -284,7 +283,14 @@ def export(
     if excel_safe and to != "csv":
         raise BadValue("--excel-safe is for CSV tables", found=f"--to {to}", remedy="--to csv --excel-safe")
     if to in FIELD_FILES:
-        _print_field(export_field(study_data, output, to), output, as_json)
+        result = export_field(study_data, output, to)
+        if as_json:
+            print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
+        else:
+            print_table(None, ("file", "records"), list(result.rows.items()))
+            for reason, number in result.left_out.items():
+                say(f"left out: {number:,} {reason}")
+            say(f"wrote {output}")
         return
     pictures = images or (study if isinstance(study, Path) else None)
     export_study(study_data, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
@@ -306,16 +312,6 @@ def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_
     )
     for policy in derived.policies:
         say(f"- {policy}")
-    say(f"wrote {output}")
-
-
-def _print_field(result: FieldExport, output: Path, as_json: bool) -> None:
-    if as_json:
-        print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
-        return
-    print_table(None, ("file", "records"), list(result.rows.items()))
-    for reason, number in result.left_out.items():
-        say(f"left out: {number:,} {reason}")
     say(f"wrote {output}")
 
 

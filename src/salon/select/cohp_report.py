@@ -68,6 +68,15 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
     blocks = [_strip(here, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(here.chains[:CHAINS_SHOWN])]
     text = "The best picture of each generator, then the best of each round; behind the fold all others."
     strips = strip_section(blocks, len(here.chains), text)
+    weights = ", ".join(f"{id} {share:.3g}" for id, share in here.weights.items() if share > 0)
+    notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(here.scale, 120)))]
+    if here.redrawn:
+        notes.append(
+            Note(
+                f"Drew anew in every round, because they cannot start from a picture: {', '.join(here.redrawn)}.",
+                tone="open",
+            )
+        )
     return Page(
         title="Who draws, then which picture",
         tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
@@ -79,7 +88,7 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
         sections=[
             *waiting_section(here.waiting),
             _rounds(here),
-            _chosen(here),
+            Section("Who draws", [generator_counts(here), *notes]),
             *missing_sections,
             strips,
         ],
@@ -162,15 +171,6 @@ def generator_counts(report: CohpReport) -> Table:
         for name, some in means.items()
     ]  # fmt: skip
     return Table(columns, rows, caption="Stage 1, over all prompts", sortable=False)
-
-
-def _chosen(report: CohpReport) -> Section:
-    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
-    notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
-    if report.redrawn:
-        notes.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
-                         f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
-    return Section("Who draws", [generator_counts(report), *notes])
 
 
 # -- filmstrips --------------------------------------------------------------------------------------------------------

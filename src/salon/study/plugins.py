@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.metadata import entry_points, packages_distributions, version
 from typing import Any
@@ -216,12 +216,6 @@ def plugin_lines(group: str, builtin: Collection[str] = ()) -> list[tuple[str, s
         for plugin in installed_plugins(group, builtin)
         if not plugin.refused
     ]
-
-
-def words_help(group: str, forms: Sequence[str] = ()) -> str:
-    """How plugins of a group are named, for errors."""
-    names = [name for name, _ in plugin_lines(group)]
-    return ", ".join([*forms, *names, f"{PREFIX}MODULE:NAME"])
 
 
 # -- helpers -------------------------------------------------------------------------------------------------------

@@ -21,7 +21,8 @@ from salon.store import BadLink, Visitor
 from salon.store.database.tables import LEFT_OUT
 from salon.web.auth import RaterSession, get_auth, get_studio, redirect_into
 from salon.web.errors import NoSuchPage
-from salon.web.guard import Buckets, address_of, headers_for_sites
+from salon.web.guard import address_of, headers_for_sites
+from salon.web.limits import MakeBuckets, make_buckets
 from salon.web.rendering import PageWords, render_page
 from salon.web.settings import WebSettings
 
@@ -34,9 +35,9 @@ OPEN = "open"
 class PanelDoor:
     """How many new visitors an address may bring, and the addresses that lead into one cohort."""
 
-    def __init__(self, settings: WebSettings, secret: bytes) -> None:
+    def __init__(self, settings: WebSettings, secret: bytes, make_buckets: MakeBuckets = make_buckets) -> None:
         self._secret = secret
-        self.newcomers = Buckets(settings.visitors_rate, settings.visitors_burst)
+        self.newcomers = make_buckets("newcomer", settings.visitors_rate, settings.visitors_burst)
 
     def key(self, cohort: str) -> str:
         """What stands behind /panel/ for a cohort. It cannot be guessed: visitors do not choose their cohort."""
