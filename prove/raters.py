@@ -19,7 +19,7 @@ import numpy as np
 from scipy.special import expit
 
 from prove._page import table, wrapped
-from salon.collect import Given, RaterQuestion, StudioSettings
+from salon.collect import RaterQuestion, RawAnswer, StudioSettings
 from salon.collect.agreement import AnswerRecords, PairAnswerRow, ScreenRow, ValueRow, answer_rows
 from salon.collect.assignment import AskedQuestion, AssignmentState, make_screen, next_question
 from salon.collect.plan import StudioPlan, make_plan
@@ -235,7 +235,7 @@ def _walk(plan: StudioPlan, rater: str, number: int, answers: Answers, study: St
     while isinstance(q := next_question(plan, AssignmentState(rater, number, "all", 0, asked=asked)), RaterQuestion):
         shown = make_screen(plan, q, rater=rater, number=number, position=len(asked))
         said, seconds = answers(shown)
-        given = Given(answers={"overall": said})
+        given = RawAnswer(answers={"overall": said})
         moments = ScreenTimes(0, round(1000 * seconds))
         hit = is_right(shown, given)
         made = to_judgments(shown, given, rater=rater, moments=moments, criteria=criteria)
