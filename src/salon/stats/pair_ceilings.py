@@ -40,7 +40,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
@@ -277,6 +276,8 @@ def next_rater(table: VoteTable, totals: FloatArray) -> FloatArray:
 def oracle(table: VoteTable, totals: FloatArray) -> FloatArray:
     """Accuracy of a predictor that knows every p: mean of P(p > 1/2 | votes) over pairs not tied."""
     # betainc is exact enough to rho = 1e-7 (a = 5e6), where the answer is 1/2 to four digits.
+    from scipy.special import betainc
+
     fitted = beta_binomial_rho(table.raters, table.larger, totals)[:, None]
     rho = np.clip(fitted, 1e-7, 1 - 1e-12)
     a = (1 - rho) / (2 * rho)
@@ -427,6 +428,8 @@ def bucket_ceilings(raters: int, larger: int, of: Ceilings) -> BucketCeilings:
 
 def _beta_ceilings(raters: int, larger: int, a: float) -> tuple[float, float]:
     """Next rater and oracle under the beta law."""
+    from scipy.special import betainc
+
     if np.isinf(a) or a > _FLATTEST:
         return 0.5, 0.5
     oracle = 1.0 if a == 0 and larger == raters else float(betainc(raters - larger + a, larger + a, 0.5))
