@@ -11,7 +11,9 @@ takes `client_cpu_ms` of the two cores for a picture). Peer: no service, picture
 while one is scored. Both are running processes of their own and work in turns. `ratio` is pictures per second, ours
 over the peer's, median of rounds; the aim is 0.9. `cpu_ratio` is the peer's processor time for a picture over ours: on
 a busy machine the steadier figure, which leaves the clients out. The peer does nothing but decode and score, so it is
-the limit, 1. `one by one` is a single client, who waits for each answer, against batches of one offline.
+the limit, 1. `2 replicas` are two processes on the two cores. `a killed replica`: one of them is ended by kill -9 while
+64 clients ask; every request is answered, and the ratio is to rounds without a death. `one by one` is a single client,
+who waits for each answer, against batches of one offline.
 """
 
 from __future__ import annotations
@@ -20,10 +22,13 @@ import asyncio
 import itertools
 import json
 import os
+import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -79,10 +84,11 @@ class Round:
 class Service:
     """`salon serve-scores` in a process of its own."""
 
-    def __init__(self, model: Path, room: Path, *, batch: int = BATCH) -> None:
+    def __init__(self, model: Path, room: Path, *, batch: int = BATCH, replicas: int = 0) -> None:
         flags = [f"--{name}={value}" for name, value in _OPEN.items()]
         command = ["serve-scores", "--model", str(model), "--no-token", "--port", "0", "--json", "--cache", "0",
-                   "--deadline", "600", "--batch", str(batch), "--folder", str(room / "tokens"), *flags]  # fmt: skip
+                   "--deadline", "600", "--batch", str(batch), "--replicas", str(replicas),
+                   "--folder", str(room / "tokens"), *flags]  # fmt: skip
         code = "import sys; from salon.cli.main import run; run(sys.argv[1:])"
         self.process = subprocess.Popen([sys.executable, "-c", code, *command], stdout=subprocess.PIPE, text=True)
         assert self.process.stdout is not None
@@ -92,16 +98,25 @@ class Service:
         self.port = int(json.loads(told)["address"].rpartition(":")[2])
 
     @property
+    def replicas(self) -> list[int]:
+        """Process ids of the replicas."""
+        with urllib.request.urlopen(f"http://127.0.0.1:{self.port}/v1/models") as answer:
+            return [one["pid"] for one in json.load(answer)["models"][0]["replicas"] if one["state"] == "ready"]
+
+    @property
     def cpu(self) -> float:
-        """Processor seconds so far, all threads."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        """Processor seconds so far, all threads, with replicas."""
+        ticks = 0
+        for pid in (self.process.pid, *self.replicas):
+            fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+            ticks += int(fields[11]) + int(fields[12])
+        return ticks / os.sysconf("SC_CLK_TCK")
 
     @property
     def peak(self) -> int:
-        """Megabytes of memory at the most."""
-        status = Path(f"/proc/{self.process.pid}/status").read_text()
-        return int(status.partition("VmHWM:")[2].split()[0]) >> 10
+        """Megabytes of memory at the most, with replicas."""
+        texts = [Path(f"/proc/{pid}/status").read_text() for pid in (self.process.pid, *self.replicas)]
+        return sum(int(text.partition("VmHWM:")[2].split()[0]) for text in texts) >> 10
 
     def close(self) -> None:
         """End it."""
@@ -171,9 +186,9 @@ class Bench:
         ]
 
     @contextmanager
-    def service(self, batch: int = BATCH) -> Iterator[Service]:
+    def service(self, batch: int = BATCH, replicas: int = 0) -> Iterator[Service]:
         """A running service."""
-        made = Service(self.model, self.room, batch=batch)
+        made = Service(self.model, self.room, batch=batch, replicas=replicas)
         try:
             asyncio.run(asked(made, self.bodies(8), 4))
             yield made
@@ -214,16 +229,33 @@ def line(name: str, ours: list[Round], peer: list[Round], peer_name: str, **more
     print(json.dumps(facts | more), flush=True)
 
 
-def race(bench: Bench, clients: int, rounds: int, count: int, batch: int = BATCH) -> None:
+def race(bench: Bench, clients: int, rounds: int, count: int, batch: int = BATCH, replicas: int = 0) -> None:
     """Service and peer in turns."""
-    with bench.offline() as offline, bench.service(batch) as service:
+    with bench.offline() as offline, bench.service(batch, replicas) as service:
         ours, peer = [], []
         for _ in range(rounds):
             peer.append(offline.round(min(batch, clients), count))
             ours.append(asyncio.run(asked(service, bench.bodies(count), clients)))
         name = "one by one" if clients == 1 else f"{clients} clients"
+        name += f", {replicas} replicas" if replicas else ""
         told = f"offline, batches of {min(batch, clients)}"
         line(name, ours, peer, told, clients=clients, batch=batch, rounds=rounds, peak_mb=service.peak)
+
+
+def killed(bench: Bench, rounds: int, count: int) -> None:
+    """Two replicas, of which one is killed while a round is under way, beside rounds without a death."""
+    with bench.service(replicas=2) as service:
+        ours, peer = [], []
+        for _ in range(rounds):
+            peer.append(asyncio.run(asked(service, bench.bodies(count), CLIENTS)))
+            victim = service.replicas[0]
+            death = threading.Timer(0.3 * count / peer[-1].per_second, os.kill, (victim, signal.SIGKILL))
+            death.start()
+            ours.append(asyncio.run(asked(service, bench.bodies(count), CLIENTS)))
+            death.join()
+            while victim in service.replicas or len(service.replicas) < 2:
+                time.sleep(0.1)
+        line("a killed replica", ours, peer, "the same without a death", clients=CLIENTS, rounds=rounds, replicas=2)
 
 
 def main(arguments: list[str]) -> None:
@@ -239,7 +271,10 @@ def main(arguments: list[str]) -> None:
                 race(bench, CLIENTS, 3, COUNT, batch)
         else:
             race(bench, CLIENTS, ROUNDS, COUNT)
+            race(bench, 8, 3, COUNT)
             race(bench, 1, 3, 24)
+            race(bench, CLIENTS, 3, COUNT, replicas=2)
+            killed(bench, 3, COUNT)
 
 
 if __name__ == "__main__":

@@ -16,6 +16,7 @@ import itertools
 import os
 import pwd
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
@@ -31,6 +32,7 @@ KINDS = ("sqlite", "postgresql")
 _INSTALLED = ("/usr/lib/postgresql/*/bin", "/usr/local/pgsql/bin", "/opt/homebrew/opt/postgresql*/bin")
 _GUARD = """folder=$0; "$@" & server=$!; read _; kill -QUIT $server; wait $server; rm -rf "$folder" """
 """The server ends when its guard's input does: with this process, however that dies."""
+_GUARD_AGAIN = """"$@" & server=$!; read _; kill -QUIT $server; wait $server"""
 _count = itertools.count(1)
 
 
@@ -73,12 +75,8 @@ class Cluster:
         self._run("initdb", "-D", data, "-U", "salon", "-A", "trust", "-E", "UTF8", "--no-locale", "--no-sync")
         options = {"listen_addresses": "", "fsync": "on" if fsync else "off", "max_connections": "200"}
         settings = [part for name, value in options.items() for part in ("-c", f"{name}={value}")]
-        server = [str(programs / "postgres"), "-D", data, "-k", str(self.folder), *settings]
-        with open(self.folder / "log", "wb") as log:
-            self._guard = subprocess.Popen(
-                ["sh", "-c", _GUARD, str(self.folder), *server],
-                **{"cwd": "/", "stdin": subprocess.PIPE, "stdout": log, "stderr": log} | self._who,
-            )
+        self._server = [str(programs / "postgres"), "-D", data, "-k", str(self.folder), *settings]
+        self._guards = [self._start(_GUARD)]
         self._wait_until_ready()
 
     def url(self, name: str) -> str:
@@ -94,8 +92,30 @@ class Cluster:
 
     def stop(self) -> None:
         """End the server; its folder goes too."""
-        self._guard.stdin.close()
-        self._guard.wait(timeout=60)
+        for guard in reversed(self._guards):
+            guard.stdin.close()
+            guard.wait(timeout=60)
+
+    def crash(self) -> None:
+        """Kill the server with SIGKILL, and start it again; it recovers from its log."""
+        data = self.folder / "data"
+        os.kill(int((data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+        deadline = time.monotonic() + 60
+        while _at_work_in(data):  # its processes take a moment to notice
+            if time.monotonic() > deadline:
+                raise RuntimeError("the processes of a killed server did not end")
+            time.sleep(0.02)
+        for lock in (data / "postmaster.pid", self.folder / ".s.PGSQL.5432.lock"):  # a dead server of ours held them
+            lock.unlink()
+        self._guards.append(self._start(_GUARD_AGAIN))
+        self._wait_until_ready()
+
+    def _start(self, guard: str) -> subprocess.Popen[bytes]:
+        with open(self.folder / "log", "ab") as log:
+            return subprocess.Popen(
+                ["sh", "-c", guard, str(self.folder), *self._server],
+                **{"cwd": "/", "stdin": subprocess.PIPE, "stdout": log, "stderr": log} | self._who,
+            )
 
     def _wait_until_ready(self) -> None:
         deadline = time.monotonic() + 60
@@ -129,3 +149,14 @@ def _postgres_user() -> dict[str, object]:
         return {}
     user = pwd.getpwnam("postgres")
     return {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
+
+
+def _at_work_in(folder: Path) -> bool:
+    """Does any process work in this folder? A dead one that nobody has asked about does not."""
+    for entry in Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and Path(os.readlink(entry / "cwd")) == folder:
+                return True
+        except OSError:
+            continue
+    return False

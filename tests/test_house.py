@@ -83,7 +83,7 @@ def test_modules_and_public_functions_say_what_they_are(path: Path) -> None:
 def test_only_heavy_parts_are_imported_inside_functions() -> None:
     """Imports stand at the top. What only some calls need, and what loads slowly, is imported where it is used."""
     heavy = re.compile(
-        r"salon\.|alembic|sqlalchemy|scipy|numba|torch|transformers|deepspeed|PIL|rapidocr|rich|pyarrow|httpx2|psycopg"
+        r"salon\.|alembic|sqlalchemy|scipy|numba|torch|transformers|deepspeed|PIL|rapidocr|rich|pyarrow|httpx2|psycopg|s3fs"
     )
     for path in MODULES:
         for function in functions(path):

@@ -61,12 +61,12 @@ STAGES = ("generate", "collect", "check", "fuse", "train", "judge", "bench", "se
 def _shots(demo: Path, model: Path) -> Iterator[Shot]:
     root = demo.resolve()
     yield Shot("generate", f"{(root / 'gallery.html').as_uri()}", ".row:nth-of-type(4)")
-    yield Shot("check", (root / "check.html").as_uri(), "#signal .body")
-    yield Shot("fuse", (root / "fuse.html").as_uri(), "#scores details[open] .drawing")
-    yield Shot("train", model.resolve().as_uri(), "#accuracy .body")
+    yield Shot("check", (root / "check.html").as_uri(), ".answer figure")
+    yield Shot("fuse", (root / "fuse.html").as_uri(), ".answer figure")
+    yield Shot("train", model.resolve().as_uri(), ".answer")
     yield Shot("judge", (root / "judges.html").as_uri(), "#bias-and-perception .body")
     yield Shot("bench", (root / "board-site" / "index.html").as_uri(), "#board-rows")
-    yield Shot("select", (root / "best" / "best" / "index.html").as_uri(), "#filmstrips .film")
+    yield Shot("select", (root / "best" / "best" / "index.html").as_uri(), ".film")
 
 
 def _evaluated(demo: Path, place: Path) -> Path:

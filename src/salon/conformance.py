@@ -355,12 +355,31 @@ def _rated(items: int, numbers: Any) -> GroupRatings:
     return GroupRatings(numbers[item].astype(np.int32), value, rater, np.zeros_like(rater))
 
 
+def check_captcha(captcha: Any) -> list[ConformanceCheck]:
+    """A widget for anybody, no voter for an empty form, and sources that are addresses."""
+    checks = _members("captchas", captcha)
+    if not checks[0].passed:
+        return checks
+    sources = captcha.sources
+    https = isinstance(sources, tuple) and all(str(source).startswith("https://") for source in sources)
+    checks.append(_check("sources are a tuple of https addresses", https, repr(sources)))
+    checks.append(_check("the widget is text", all(isinstance(captcha.widget(n), str) for n in (0, 1000))))
+    for name, form in (("an empty form", {}), ("a form of another", {"solution": "x", "token": "x"})):
+        try:
+            found = repr(captcha.verify(form, 0))
+        except BadValue:
+            found = ""
+        checks.append(_check(f"{name} makes no voter", not found, found))
+    return checks
+
+
 CHECKS: dict[str, Callable[..., list[ConformanceCheck]]] = {
     "scorers": check_scorer,
     "generators": check_generator,
     "judges": check_judge,
     "formats": check_format,
     "fits": check_fit,
+    "captchas": check_captcha,
     "rewards": check_reward,
 }
 

@@ -57,7 +57,7 @@ def folder(board, tmp_path_factory) -> Path:
 
 def test_names_on_cards_are_escaped_once(folder):
     text = (folder / "index.html").read_text(encoding="utf-8")
-    assert "not told apart: &lt;/script&gt;" in text
+    assert "no clear difference to &lt;/script&gt;" in text
     assert "&amp;lt;" not in text
 
 

@@ -137,7 +137,7 @@ def test_one_prompt_tells_nothing_apart():
     one = asked(["look"])
     got = standings([result(one, name="a"), result(one, lambda *_: "fail", name="b")], "capability")
     assert [(place.rank, place.low, place.high) for place in got.places] == [(1, 1, 2), (2, 1, 2)]
-    assert got.method == "one prompt: no two entries are told apart"
+    assert got.method == "one prompt: no two entries can be compared"
 
 
 def test_an_axis_without_a_share_puts_nobody_anywhere():

@@ -46,14 +46,16 @@ def test_the_best_of_a_folder_with_its_tie_and_its_page(capsys, tmp_path: Path, 
     code, said, _ = salon(capsys, *common, "-o", tmp_path / "out", "--table", tmp_path / "picks.parquet")
     assert code == 0
     assert "b.png" in said
-    assert "not told from another: 1" in said  # a is higher, b surer
+    assert "with a tie declared: 1" in said  # a is higher, b surer
     assert "wrote" in said
     assert pq.read_table(tmp_path / "picks.parquet").to_pylist()[0]["chosen"] == "b.png"
     page = (tmp_path / "out" / "index.html").read_text()
     assert "chosen" in page
     assert page_faults(chromium, page, tmp_path) == []
-    code, said, _ = salon(capsys, *common, "--k", "0", "-o", tmp_path / "out", "--json")
+    asked = ("--k", "0", "-o", tmp_path / "out", "--figures", tmp_path / "figures", "--json")
+    code, said, _ = salon(capsys, *common, *asked)
     assert code == 0
+    assert (tmp_path / "figures" / "lead-of-the-picks.csv").read_text().startswith("mark,label,value")
     report = json.loads(said)
     assert report["picks"][0]["pick"]["chosen"] == "a.png"
     assert report["signature"]["settings"]["k"] == 0
@@ -136,6 +138,12 @@ def test_a_gate_is_made_and_used(capsys, tmp_path: Path) -> None:
     assert "20 of 60 items" in said
     assert (tmp_path / "held.csv").read_text().count("true") == 20
     assert "0 is below 19" in (tmp_path / "study" / "gate" / "index.html").read_text()
+    code, _, _ = salon(capsys, "gate", tmp_path / "study", "--use", file, "--figures", tmp_path / "figures")
+    assert code == 0
+    assert (tmp_path / "figures" / "scores-and-the-gate.csv").read_text().startswith("mark,label,x,y")
+    code, _, error = salon(capsys, *made, "--figures", tmp_path / "more")
+    assert code == 2
+    assert "--use" in error
     for arguments, told in (
         ((*made, "--recall", "0.9"), "at least 29 positives"),
         ((*made, "--recall", "0.8", "-o", file), "only replaced when asked to"),

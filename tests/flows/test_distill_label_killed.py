@@ -121,7 +121,7 @@ def test_broken_pictures_are_refused_or_left_out_before_anything_is_asked(place:
             assert server.questions.total() == 0
             code, said = _run(*_arguments(server, place, tmp_path / "labels", "--broken", "leave-out"))
             assert code == 0
-            assert "11 of 12 items labelled" in said
+            assert "11 of 12 items labeled" in said
         found = read_pseudo_scores(tmp_path / "labels")
         assert found.card.dead == ("item-04",)
         assert found.card.calls_made == 15 + 5 * 3

@@ -59,7 +59,7 @@ class Workers:
 
     def check_tallies(self) -> None:
         """What was counted along with the answers is what a new count gives."""
-        database, tallied = self.databases[0], self.studios[0]._tallied
+        database, tallied = self.databases[0], self.studios[0].tallied
         before, _ = database.changed_tallies(0)
         assert not database.sync_tallies(tallied.group_of, tallied.name)
         with database.writing() as connection:
@@ -124,7 +124,7 @@ def test_raters_at_two_workers_get_the_design_and_nothing_more(url: str, tmp_pat
         else:
             by_group = Counter()
             for key, count in answers.items():
-                by_group[workers.studios[0]._tallied.group_of(key)] += count
+                by_group[workers.studios[0].tallied.group_of(key)] += count
             assert set(by_group.values()) == {6}  # 3 of 6 pairs, 2 raters each
     finally:
         workers.close()

@@ -321,7 +321,7 @@ def test_every_number_of_the_page_is_the_documents(chromium, tmp_path: Path) -> 
     html = compared_page(report).html()
     assert disagreements(html, json.loads(report.model_dump_json())) == []
     for words in (
-        "Not told apart",
+        "No clear difference",
         "Table 4: Layout",
         "GPT-5 (published)",
         "leads by the average",

@@ -8,8 +8,8 @@ import pytest
 from pydantic import Field
 
 from salon.errors import BadValue
-from salon.report import Column, Table, columns_of
-from salon.stats import Estimate
+from salon.report import Column, Table, columns_of, located
+from salon.stats import Estimate, described, result
 from salon.study import Format, Noun
 
 
@@ -42,6 +42,40 @@ def test_headers_hints_and_formats_come_from_the_fields() -> None:
         Column("p", "P", "p"),
         Column("ceilings.oracle", "Oracle", "estimate", hint="What a perfect model reaches"),
     ]
+
+
+@result
+class Shape:
+    """A kernel's result that a report holds as it is."""
+
+    items: int = described("Items that met.", title="Items")
+    share: float | None = described("Of all pairs.", title="Met", kind="percent", decimals=1)
+    fit: Estimate = described("How well it fits.")
+    note: str = described("In words.", default="")
+
+
+class Held(Noun):
+    """A report with such a result."""
+
+    shape: Shape
+
+
+def test_a_kernel_describes_its_result_for_tables_json_and_pages() -> None:
+    fit = Estimate(0.5, 0.4, 0.6, 10, "pair")
+    report = Held(shape=Shape(items=3, share=0.25, fit=fit))
+    assert columns_of(Shape, "items", "share", "fit") == [
+        Column("items", "Items", "count", hint="Items that met"),
+        Column("share", "Met", "percent", 1, "Of all pairs"),
+        Column("fit", "Fit", "estimate", hint="How well it fits"),
+    ]
+    assert columns_of(Held, "shape.share")[0].header == "Met"
+    assert report.model_dump(mode="json")["shape"]["share"] == 0.25
+    assert Held.model_json_schema()["$defs"]["Shape"]["properties"]["items"]["description"] == "Items that met."
+    assert (located(report).shape.share.key, located(report).shape.fit.low.key) == ("shape.share", "shape.fit.low")
+    with pytest.raises(BadValue, match=r"Held\.shape\.share"):
+        Held.parse({"shape": {"items": 3, "share": float("nan"), "fit": fit}})
+    with pytest.raises(BadValue, match="field of Shape"):
+        columns_of(Shape, "nothing")
 
 
 def test_a_table_can_give_a_shorter_header() -> None:

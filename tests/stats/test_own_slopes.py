@@ -128,6 +128,29 @@ def test_a_flood_stands_out_of_all_hours():
     assert set(tests.group[cells]) == {40}
 
 
+def test_an_address_of_honest_voters_may_differ_as_its_voters_do():
+    """Five addresses of ten voters: too few to tell how much addresses differ, so the spread of voters bounds it."""
+    alarms = [0, 0]
+    for seed in range(12):
+        group, y, win, tie, x, a, b = honest(50, 300, np.random.default_rng(seed), taste=0.6)
+        voters = slope_tests(group, y, win, tie, x, a=a, b=b, items=8)
+        known = {"parts": group, "known": voters.spread}
+        for at, more in enumerate((known, {})):
+            tests = slope_tests(group // 10, y, win, tie, x, a=a, b=b, items=8, **more)
+            alarms[at] += flag_groups(tests).any()
+    assert alarms[0] <= 1
+    assert alarms[1] >= 4
+
+
+def test_what_nobody_knows_yet_is_taken_to_differ():
+    group = np.zeros(24, np.int64)
+    x = np.ones((24, 1))
+    bold, shy = (slope_tests(group, np.ones(24), np.full(24, 0.5), np.zeros(24), x, unknown=u) for u in (0.0, 0.5))
+    assert bold.spread.tolist() == [0.0]
+    assert shy.spread.tolist() == [0.5]
+    assert shy.p[0] > 2 * bold.p[0]
+
+
 def test_benjamini_and_hochberg_by_hand():
     assert step_up([0.01, 0.04, 0.03, 0.9], 4, level=0.05).tolist() == [True, False, False, False]
     assert step_up([0.01, 0.02, 0.03, 0.9], 4, level=0.05).tolist() == [True, True, True, False]

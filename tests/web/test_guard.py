@@ -12,7 +12,8 @@ from loops import awaited
 
 from salon.errors import BadValue
 from salon.web.errors import TooMany
-from salon.web.guard import HEADERS, Buckets, RequestGuard, address_of, host_name
+from salon.web.guard import HEADERS, RequestGuard, address_of, host_name
+from salon.web.limits import Buckets
 from salon.web.settings import WebSettings, check_web_settings
 
 

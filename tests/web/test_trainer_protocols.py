@@ -66,6 +66,25 @@ def test_verl_omni_and_geneval_bodies_are_read(served: Served) -> None:
     assert [pickle.loads(answer.content)["scores"] for answer in (single, geneval, bare)] == [[pytest.approx(9)]] * 3
 
 
+def test_rewards_are_grouped_by_the_tags_of_geneval_and_none_is_called_strict(served: Served) -> None:
+    tags = ["counting", "colors", "counting"]
+    record = {
+        "images": [jpeg(10), jpeg(20), jpeg(30)],
+        "meta_datas": [
+            {"prompt": f"{n} cats", "tag": tag, "include": [{"class": "cat"}]} for n, tag in enumerate(tags)
+        ],
+        "only_strict": False,
+    }
+    with served.client() as client:
+        told = pickle.loads(client.post("/", content=pickle.dumps(record)).content)
+        few = client.post("/", content=pickle.dumps(record | {"meta_datas": record["meta_datas"][:2]}))
+    assert told["rewards"] == told["scores"] == pytest.approx([10, 20, 30])
+    assert told["group_rewards"] == {"counting": [pytest.approx(10), pytest.approx(30)], "colors": [pytest.approx(20)]}
+    assert not [name for name in told if "strict" in name]
+    assert few.status_code == 422
+    assert "one prompt" in pickle.loads(few.content)["error"]
+
+
 @pytest.mark.parametrize(
     ("record", "word"),
     [

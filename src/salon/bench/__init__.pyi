@@ -112,6 +112,35 @@ from .posters.tasks import (
     TASKS as TASKS,
     task_named as task_named,
 )
+from .public_arena.anomalies import (
+    Anomalies as Anomalies,
+    FlaggedVoter as FlaggedVoter,
+    Flood as Flood,
+)
+from .public_arena.arena import (
+    BoardFitter as BoardFitter,
+    PublicArena as PublicArena,
+    open_public_arena as open_public_arena,
+    watch_board as watch_board,
+)
+from .public_arena.ballots import (
+    ArenaField as ArenaField,
+    draw_ballot as draw_ballot,
+    read_design as read_design,
+)
+from .public_arena.live_board import (
+    LiveBoard as LiveBoard,
+    RefitResult as RefitResult,
+)
+from .public_arena.release import (
+    release_votes as release_votes,
+    write_release as write_release,
+)
+from .public_arena.settings import PublicArenaSettings as PublicArenaSettings
+from .public_arena.votes import (
+    VoteReader as VoteReader,
+    read_answer as read_answer,
+)
 from .rater_evaluation import (
     open_scorers as open_scorers,
     rater_tables as rater_tables,

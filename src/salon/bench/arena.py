@@ -147,7 +147,7 @@ class GeneratorPlace(Noun):
     rank: int = Field(description="By score; 1 is best.")
     rank_low: int | None = Field(description="Best rank it may hold; null where there are no intervals.")
     rank_high: int | None = Field(description="Worst rank it may hold.")
-    tier: int | None = Field(description="1: cannot be told from the best; then the best of the rest.")
+    tier: int | None = Field(description="1: does not differ significantly from the best; then the best of the rest.")
     error: float | None = Field(default=None, description="Standard error of the score; null where there is none.")
 
 
@@ -164,7 +164,7 @@ class RoutingJob(Noun):
     weights: dict[str, float] = Field(description="By id of the criterion; they sum to 1.")
     category: str | None = Field(description="Null: all categories together.")
     candidates: tuple[RoutingCandidate, ...] = Field(description="Best first; empty where the job has no answer.")
-    recommended: str | None = Field(description="The best by score; see `best` for those that it cannot be told from.")
+    recommended: str | None = Field(description="The best by score; see `best` for its ties.")
     best: tuple[str, ...] = Field(
         title="Tier 1, best first",
         description="Tier 1, best first; all candidates where nothing tells them apart.",
@@ -423,7 +423,7 @@ class ArenaBoard(Noun):
     method: str = Field(description="How answers became scores: davidson, bradley-terry, plackett-luce, mean.")
     scale: str = Field(description="'logit', or the scale of the ratings.")
     places: tuple[ArenaPlace, ...] = Field(description="Best first; empty where the answers identify no scores.")
-    alike: tuple[tuple[str, ...], ...] = Field(default=(), description="Runs that cannot be told from each other.")
+    alike: tuple[tuple[str, ...], ...] = Field(default=(), description="Runs that do not differ significantly.")
     tie: float | None = Field(default=None, description="Davidson's nu; null without ties.")
     matrix: WinMatrix | None = Field(description="Null where nobody met.")
     adjusted: AdjustedBoard | None = Field(default=None, description="Null unless covariates were asked for.")

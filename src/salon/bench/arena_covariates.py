@@ -152,7 +152,7 @@ def _fit_adjusted(
     fit, errors = sides["places"]
     labels = [names[code] for code in present]
     counts = np.bincount(np.concatenate([a, b]), minlength=len(present))
-    places = {name: _places(labels, counts, *side, level=level, seed=seed) for name, side in sides.items()}
+    places = {name: ranked_places(labels, counts, *side, level=level, seed=seed) for name, side in sides.items()}
     freedom = np.full(len(errors.beta), errors.scores.df) if errors.beta_df is None else errors.beta_df
     quantiles = stats.t.ppf((1 + level) / 2, freedom)
     covariate_effects = tuple(
@@ -209,9 +209,10 @@ def board_errors(
     return CovariateErrors(raise_to_floor(scores, alone.scores), np.maximum(beta, alone.beta), beta_df)
 
 
-def _places(
+def ranked_places(
     labels: Sequence[str], counts: Ints, fit: CovariateFit, errors: CovariateErrors, *, level: float, seed: int
 ) -> tuple[ArenaPlace, ...]:
+    """Rows of a board, best first: scores with intervals, points, ranks with rank ranges."""
     from scipy import stats
 
     own: Errors = errors.scores

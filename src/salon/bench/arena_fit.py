@@ -315,7 +315,14 @@ class BoardScores:
 
 def score_part(part: StudyPart, settings: FuseSettings, progress: Callable[[str], None]) -> BoardScores:
     """The scores of generators in a part by `salon fuse`; answers that identify none are a reason, not an error."""
-    fuse = settings.model_copy(update={"method": _method(part, settings), "by": "generator", "split": "none"})
+    # chosen by name, so that answers which identify no scores are said to; `auto` would add a prior
+    if part.protocol != "comparisons":
+        method = "plackett-luce" if part.protocol == "rankings" else "mean"
+    else:
+        outcome = part.study.comparisons.outcome
+        tied = (outcome if settings.both_bad == "tie" else outcome[outcome != BOTH_BAD]) >= TIE
+        method = "davidson" if tied.any() and not tied.all() else "bradley-terry"
+    fuse = settings.model_copy(update={"method": method, "by": "generator", "split": "none"})
     group = next(iter(study_groups(part.study, fuse, [part.criterion])), None)
     try:
         report = fuse_study(part.study, fuse, criteria=[part.criterion], progress=progress)
@@ -328,15 +335,6 @@ def score_part(part: StudyPart, settings: FuseSettings, progress: Callable[[str]
     has_score = np.array([member in scored for member in group.members])
     members_with_score = group if has_score.all() else group.among(has_score)
     return BoardScores(part, fuse, members_with_score, report, None)
-
-
-def _method(part: StudyPart, settings: FuseSettings) -> str:
-    """Chosen by name, so that answers which identify no scores are said to; `auto` would add a prior."""
-    if part.protocol != "comparisons":
-        return "plackett-luce" if part.protocol == "rankings" else "mean"
-    outcome = part.study.comparisons.outcome
-    tied = (outcome if settings.both_bad == "tie" else outcome[outcome != BOTH_BAD]) >= TIE
-    return "davidson" if tied.any() and not tied.all() else "bradley-terry"
 
 
 # -- all boards at once ------------------------------------------------------------------------------------------------

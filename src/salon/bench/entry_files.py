@@ -135,7 +135,15 @@ def write_result(folder: Path, result: EntryResult) -> bool:
     """
     published = read_published(folder)
     if published is not None:
-        _check_same(folder, published, result)
+        now = current_hashes(folder, result)
+        if now.result != published.result:
+            changed = changed_parts(published, now)
+            raise BadFile(
+                f"the published result of {result.entry!r} with the hash {published.result[:16]} is needed",
+                found=f"{now.result[:16]}: {'; '.join(changed)}",
+                where=str(folder / RESULT),
+                remedy=_REMEDY,
+            )
         return True
     write_json(folder / RESULT, result, indent=1)
     if result.status != "complete":
@@ -152,19 +160,6 @@ def current_hashes(folder: Path, result: EntryResult) -> PublicationRecord:
         pictures=pictures_hash(read_entry(folder).pictures),
         answers=table_hash(read_answers(folder)),
         scores=table_hash(read_logits(folder)),
-    )
-
-
-def _check_same(folder: Path, published: PublicationRecord, result: EntryResult) -> None:
-    now = current_hashes(folder, result)
-    if now.result == published.result:
-        return
-    changed = changed_parts(published, now)
-    raise BadFile(
-        f"the published result of {result.entry!r} with the hash {published.result[:16]} is needed",
-        found=f"{now.result[:16]}: {'; '.join(changed)}",
-        where=str(folder / RESULT),
-        remedy=_REMEDY,
     )
 
 

@@ -70,7 +70,7 @@ from salon.study import Noun, Signature
 
 POLICIES = (
     "A missing picture fails every point and has no chance against the reference; it stays in every denominator.",
-    "An answer that cannot be read is no PASS; a picture that cannot be scored has no chance against the reference.",
+    "Unreadable answers count as FAIL; a picture that cannot be scored has no chance against the reference.",
     "An answer or score not given yet counts as a failure, `at_best` as a success; while there is any, the result is "
     "provisional and is not published.",
     "Answers of judges that a point's route does not name count nowhere.",
@@ -328,7 +328,7 @@ def _picture(
 POINTS = "points"
 SEED = 0
 """Of the simulated maxima behind simultaneous intervals: the same entries have the same ranks."""
-ONE_PROMPT = "one prompt: no two entries are told apart"
+ONE_PROMPT = "one prompt: no two entries can be compared"
 
 
 class Standing(Noun):
@@ -339,8 +339,8 @@ class Standing(Noun):
     rank: int = Field(description="By value; equal values share the better rank.")
     low: int = Field(description="The best rank the entry may truly have.")
     high: int = Field(description="The worst one; all intervals of a standing hold at once.")
-    tier: int = Field(description="1: entries that cannot be told from the best; then the same among the rest.")
-    tied: tuple[str, ...] = Field(description="Entries that it cannot be told apart from, best first.")
+    tier: int = Field(description="1: no significant difference to the best; then the same among the rest.")
+    tied: tuple[str, ...] = Field(description="Entries that do not differ significantly from it, best first.")
 
 
 class Standings(Noun):
@@ -348,7 +348,9 @@ class Standings(Noun):
 
     axis: str
     places: tuple[Standing, ...]
-    groups: tuple[tuple[str, ...], ...] = Field(description="Runs of entries that cannot be told apart; runs overlap.")
+    groups: tuple[tuple[str, ...], ...] = Field(
+        description="Runs of entries without a significant difference; they overlap."
+    )
     provisional: tuple[str, ...] = Field(description="Entries without a place until nothing is open.")
     prompts: int
     level: float

@@ -45,7 +45,7 @@ class RewardPlace(Noun):
     rank: Annotated[int | None, Format("estimate", 0)] = Field(description="By mean; null without one.")
     rank_low: int | None = Field(description="Best rank it may truly have; all intervals of a board hold at once.")
     rank_high: int | None = Field(description="Worst rank it may truly have.")
-    tier: int | None = Field(description="1: cannot be told from the best.")
+    tier: int | None = Field(description="1: does not differ significantly from the best.")
     pictures: int = Field(description="Scored pictures.")
     lacking: int = Field(description="Prompts of the board on which a picture or its score is missing.")
 
@@ -421,13 +421,22 @@ def _board(scorer: str, category: str | None, table: _ScoreTable, settings: Rewa
         _place(name, means, order.get(g), int(scored[:, g].sum()), int(lacks[:, g].sum()))
         for g, name in enumerate(names)
     ]
+    prompts = int(counted_prompts.sum())
+    if means is None:
+        why: str | None = (
+            "no prompt has a score of every generator" if not prompts else "every generator lacks a prompt"
+        )
+    elif means.ranks is None and whole.sum() > 1:
+        why = "one prompt: nothing can be compared" if prompts == 1 else "two generators differ alike on every prompt"
+    else:
+        why = None
     return RewardBoard(
         scorer=scorer,
         category=category,
         places=tuple(sorted(places, key=lambda place: (place.mean is None, -place.mean.value if place.mean else 0.0))),
         prompts=int(counted_prompts.sum()),
         left_out=int((~counted_prompts).sum()),
-        reason=_why(means, whole, int(counted_prompts.sum())),
+        reason=why,
     )
 
 
@@ -448,14 +457,6 @@ def _place(name: str, means: PairedMeans | None, number: int | None, pictures: i
         pictures=pictures,
         lacking=lacking,
     )
-
-
-def _why(means: PairedMeans | None, whole: NDArray[np.bool_], prompts: int) -> str | None:
-    if means is None:
-        return "no prompt has a score of every generator" if not prompts else "every generator lacks a prompt"
-    if means.ranks is None and whole.sum() > 1:
-        return "one prompt: nothing is told apart" if prompts == 1 else "two generators differ alike on every prompt"
-    return None
 
 
 # -- order of generators -----------------------------------------------------------------------------------------------

@@ -29,7 +29,7 @@ ALL = "All"
 _BADGES: dict[Verdict, Badge] = {
     "ahead": Badge("ahead", "clear"),
     "behind": Badge("behind", "alert"),
-    "not told apart": Badge("not told apart", "open"),
+    "not told apart": Badge("no clear difference", "open"),
     "alone": Badge("alone", "open"),
     "no mean": Badge("no mean", "open"),
 }
@@ -43,7 +43,7 @@ def reward_page(tables: RewardTables, generator: str | None = None) -> Page:
     if generator is None and tables.orders:
         sections.append(_order_section(here))
     if generator is not None:
-        sections = [_lead_section(here, generator), _report_section(here, generator)]
+        sections = [_lead_section(here, generator), Section("Scorer by scorer", [generator_table(here, generator)])]
     return Page(
         title="Mean rewards" if generator is None else f"Quality report: {brief(generator)}",
         subtitle=f"{many} of {brief(tables.study)}"
@@ -174,10 +174,6 @@ def _lead_section(tables: RewardTables, generator: str) -> Section:
             parts.append(f"{verdict} under {join_names(names).unescape()}")
     summary = f"Over all categories: {'; '.join(parts)}."
     return Section("In short", [summary, *drawings], "Its mean less that of all others on the same prompts.")
-
-
-def _report_section(tables: RewardTables, generator: str) -> Section:
-    return Section("Scorer by scorer", [generator_table(tables, generator)])
 
 
 def generator_table(tables: RewardTables, generator: str) -> Table:

@@ -15,7 +15,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final, Literal
@@ -238,7 +238,11 @@ def _prompt_faults(suite: Suite) -> FaultChecks:
     yield "every prompt has an id of its own", _twice(prompt.id.casefold() for prompt in prompts)
     bad = [repr(prompt.id) for prompt in prompts if not ID.fullmatch(prompt.id)]
     yield "ids of prompts are names of files: letters, digits, hyphens, dots, single underscores", bad
-    same_texts = _same_texts(suite)
+    by_text: dict[str, list[str]] = defaultdict(list)
+    for prompt in suite.prompts:
+        if text := normalize_text(prompt.prompt.view()):
+            by_text[text].append(prompt.id)
+    same_texts = [" = ".join(ids) for ids in by_text.values() if len(ids) > 1]
     yield "every prompt stands once, whatever its id", same_texts
     empty = [
         suite_prompt.id
@@ -254,14 +258,6 @@ def _prompt_faults(suite: Suite) -> FaultChecks:
     yield "every private prompt has the digest of its text, 64 hex digits", private
     public = [suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.digest and not suite_prompt.private]
     yield "only private prompts have a digest", public
-
-
-def _same_texts(suite: Suite) -> list[str]:
-    by_text: dict[str, list[str]] = defaultdict(list)
-    for prompt in suite.prompts:
-        if text := normalize_text(prompt.prompt.view()):
-            by_text[text].append(prompt.id)
-    return [" = ".join(ids) for ids in by_text.values() if len(ids) > 1]
 
 
 def _tag_faults(suite: Suite) -> FaultChecks:
@@ -335,7 +331,12 @@ def _reference_faults(suite: Suite) -> FaultChecks:
     columns = [column.id for column in reference.preferences]
     rules = [rule.id for rule in suite.card.preferences]
     yield "the reference has every EPS column once", sorted(set(columns) ^ set(rules)) + _twice(columns)
-    uncovered = _uncovered(suite, reference.preferences)
+    eps = {tag.id for tag in suite.tags if tag.eps}
+    required = Counter(suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.tag in eps)
+    uncovered = []
+    for column in reference.preferences:
+        has = Counter(point.prompt for point in column.points)
+        uncovered += [f"{column.id}: {prompt}" for prompt in sorted((required - has) + (has - required))]
     yield "the reference covers the prompts that count for EPS", uncovered
     broken = [
         f"{column.id}: {point.prompt}"
@@ -346,16 +347,6 @@ def _reference_faults(suite: Suite) -> FaultChecks:
     yield f"logits and sigmas of the reference are at most {FARTHEST:g}, and no sigma is below 0", broken
     loose = [column.id for column in reference.preferences if not column.card.is_logit]
     yield "the reference's scorer declares logits", loose
-
-
-def _uncovered(suite: Suite, columns: Sequence[PreferenceReference]) -> list[str]:
-    eps = {tag.id for tag in suite.tags if tag.eps}
-    required = Counter(suite_prompt.id for suite_prompt in suite.prompts if suite_prompt.tag in eps)
-    faults = []
-    for column in columns:
-        has = Counter(point.prompt for point in column.points)
-        faults += [f"{column.id}: {prompt}" for prompt in sorted((required - has) + (has - required))]
-    return faults
 
 
 def _twice(names: Iterable[str]) -> list[str]:

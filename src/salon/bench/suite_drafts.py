@@ -60,7 +60,20 @@ def suite_from_prompts(prompts: Sequence[Prompt], name: str) -> Suite:
 
     Ids that are no names of files are changed to such; a prompt that stands twice is taken once.
     """
-    distinct = _different(prompts)
+    # every text once, every id a name of a file that no other prompt has
+    distinct: list[Prompt] = []
+    texts: set[str] = set()
+    ids: set[str] = set()
+    for prompt in prompts:
+        text = normalize_text(prompt.view())
+        if text in texts:
+            continue
+        texts.add(text)
+        id = prompt.id if ID.fullmatch(prompt.id) else _slug(prompt.id) or "prompt"
+        if id.casefold() in ids:
+            id = next(f"{id}-{n}" for n in range(2, len(prompts) + 2) if f"{id}-{n}".casefold() not in ids)
+        ids.add(id.casefold())
+        distinct.append(prompt.model_copy(update={"id": id}))
     tags = {category: _slug(category) for prompt in distinct if (category := prompt.category)}
     plain = _slug("all prompts")
     title = name.encode("utf-8", "replace").decode()  # a folder may have a name that is no text
@@ -95,24 +108,6 @@ def write_draft(suite: Suite, folder: Path) -> Suite:
 def suite_name(text: str) -> str:
     """`text` as the name of a suite."""
     return _slug(text) or "suite"
-
-
-def _different(prompts: Sequence[Prompt]) -> list[Prompt]:
-    """Every text once, every id a name of a file that no other prompt has."""
-    distinct: list[Prompt] = []
-    texts: set[str] = set()
-    ids: set[str] = set()
-    for prompt in prompts:
-        text = normalize_text(prompt.view())
-        if text in texts:
-            continue
-        texts.add(text)
-        id = prompt.id if ID.fullmatch(prompt.id) else _slug(prompt.id) or "prompt"
-        if id.casefold() in ids:
-            id = next(f"{id}-{n}" for n in range(2, len(prompts) + 2) if f"{id}-{n}".casefold() not in ids)
-        ids.add(id.casefold())
-        distinct.append(prompt.model_copy(update={"id": id}))
-    return distinct
 
 
 def _slug(text: str) -> str:

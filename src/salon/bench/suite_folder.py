@@ -111,7 +111,19 @@ def read_suite(folder: Path) -> Suite:
     lock = read_lock(folder)
     if lock is None:
         return suite
-    _check_locked(suite.hashes, lock, folder)
+    hashes = suite.hashes
+    changed = [name for name in FILES if hashes.get(name) != lock.files.get(name)]
+    if changed or hash_of_all(hashes) != lock.suite:
+        name = changed[0] if changed else LOCK
+        expected = lock.files.get(name, "no such file") if changed else hash_of_all(lock.files)
+        actual = hashes.get(name, "no such file") if changed else lock.suite
+        more = f"; {len(changed) - 1} more files changed" if len(changed) > 1 else ""
+        raise BadFile(
+            f"a frozen suite stays as it was: {name} with the hash {expected[:16]} is needed",
+            found=f"{actual[:16]}{more}",
+            where=str(folder / name),
+            remedy="put the file back; or copy the suite, raise its version, remove its suite.lock and freeze it anew",
+        )
     return replace(suite, frozen=True)
 
 
@@ -204,22 +216,6 @@ def lock_text(suite: Suite) -> str:
     """The contents of suite.lock."""
     hashes = suite_hashes(suite)
     return json.dumps(SuiteLock(suite=hash_of_all(hashes), files=hashes).record(), indent=2) + "\n"
-
-
-def _check_locked(hashes: Mapping[str, str], lock: SuiteLock, folder: Path) -> None:
-    changed = [name for name in FILES if hashes.get(name) != lock.files.get(name)]
-    if not changed and hash_of_all(hashes) == lock.suite:
-        return
-    name = changed[0] if changed else LOCK
-    expected = lock.files.get(name, "no such file") if changed else hash_of_all(lock.files)
-    actual = hashes.get(name, "no such file") if changed else lock.suite
-    more = f"; {len(changed) - 1} more files changed" if len(changed) > 1 else ""
-    raise BadFile(
-        f"a frozen suite stays as it was: {name} with the hash {expected[:16]} is needed",
-        found=f"{actual[:16]}{more}",
-        where=str(folder / name),
-        remedy="put the file back; or copy the suite, raise its version, remove its suite.lock and freeze it anew",
-    )
 
 
 # -- writing -------------------------------------------------------------------------------------------------------

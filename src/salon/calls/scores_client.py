@@ -33,7 +33,7 @@ from salon.calls.call import Call, Upload
 from salon.calls.errors import Unreachable, WrongKey
 from salon.calls.scores_schema import CompareAnswer, GateAnswer, ModelsAnswer, PickAnswer, ScoreAnswer
 from salon.calls.service import Limits, Secret, Service, base_address
-from salon.calls.transport import HttpReply, ReplyTooLarge, RetryableError, Sender, retry_after, retry_delay
+from salon.calls.transport import ReplyTooLarge, RetryableError, Sender, retry_after, retry_delay
 from salon.errors import SalonError
 from salon.store import read_bytes
 from salon.study import Noun
@@ -255,7 +255,22 @@ class AsyncScoresClient:
             except ReplyTooLarge as error:
                 raise Unreachable("an answer of a scoring service is needed", found=str(error), where=url) from None
             if reply.status not in _BUSY or attempt == limits.attempts:
-                return _answer(reply, url)
+                try:
+                    record = json.loads(reply.body)
+                except ValueError:
+                    raise Unreachable("an answer of a scoring service is needed", found="no JSON", where=url) from None
+                if reply.status == 200:
+                    return record
+                fields = record if isinstance(record, dict) else {}
+                if reply.status == 401:
+                    remedy = str(fields.get("remedy") or f"put it into the environment variable {TOKEN_VARIABLE}")
+                    raise WrongKey(
+                        str(fields.get("needed") or "a token is needed"),
+                        found=fields.get("found"),
+                        where=url,
+                        remedy=remedy,
+                    )
+                raise ScoresRefused(reply.status, fields)
             await asyncio.sleep(retry_delay(attempt, retry_after(reply.headers), limits, self._rng))
         raise AssertionError("the last attempt answers or raises")  # pragma: no cover
 
@@ -375,22 +390,6 @@ def _bytes(picture: Any) -> bytes:
     target = io.BytesIO()
     picture.save(target, "PNG", compress_level=1)
     return target.getvalue()
-
-
-def _answer(reply: HttpReply, url: str) -> Any:
-    try:
-        record = json.loads(reply.body)
-    except ValueError:
-        raise Unreachable("an answer of a scoring service is needed", found="no JSON", where=url) from None
-    if reply.status == 200:
-        return record
-    fields = record if isinstance(record, dict) else {}
-    if reply.status == 401:
-        remedy = str(fields.get("remedy") or f"put it into the environment variable {TOKEN_VARIABLE}")
-        raise WrongKey(
-            str(fields.get("needed") or "a token is needed"), found=fields.get("found"), where=url, remedy=remedy
-        )
-    raise ScoresRefused(reply.status, fields)
 
 
 def _read(shape: type[N], record: Any) -> N:

@@ -96,7 +96,7 @@ class PickStanding(Noun):
     bound: float | None = Field(description="Total less k standard deviations.")
     contributions: dict[str, float]
     missing: tuple[str, ...] = ()
-    tied: bool = Field(False, description="Cannot be told from the chosen one.")
+    tied: bool = Field(False, description="Does not differ significantly from the chosen one.")
 
 
 class PickAnswer(ScoringAnswer):
@@ -105,7 +105,7 @@ class PickAnswer(ScoringAnswer):
     chosen: int | None = Field(description="Place of the picture that was chosen, from 0; null where none was.")
     outcome: str = Field(description="best, only, equal, none good enough or none scored.")
     why: str
-    tied: tuple[int, ...] = Field((), description="Places of others that cannot be told from it.")
+    tied: tuple[int, ...] = Field((), description="Places of others that do not differ significantly from it.")
     margin: float | None
     unscored: int
     weights: dict[str, float]

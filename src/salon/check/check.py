@@ -195,7 +195,7 @@ def _warnings(study: Study, criteria: Sequence[CriterionFigures]) -> tuple[str, 
     if decided.sum() >= MANY_SIDES and abs(share - 0.5) >= FAR_FROM_EVEN:
         warnings.append(
             f"the item on the left won {share:.0%} of {int(decided.sum()):,} decided comparisons: where raters saw the "
-            "same side, agreement and position cannot be told apart"
+            "same side, agreement and position cannot be separated"
         )
     return tuple(warnings)
 

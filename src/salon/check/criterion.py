@@ -119,7 +119,7 @@ def _check_orders(
     table = _vote_table(study, number, answers, signal, settings)
     views = (study.comparisons, study.rankings, study.ratings)
     of_crowds = sum(int(((view.criterion == number) & study.crowds[view.rater]).sum()) for view in views)
-    crowd = (f"answers left out because their raters cannot be told apart (a crowd): {of_crowds:,}",)
+    crowd = (f"answers left out because their raters are unknown (a crowd): {of_crowds:,}",)
     figures = CriterionFigures(
         criterion=study.criteria[number].id,
         name=study.criteria[number].title,

@@ -415,7 +415,13 @@ def distribution_section(report: CheckReport, cohorts: CohortColors) -> Section 
             criteria.append(c)
     if not criteria:
         return None
-    axes = _axes(criteria)
+    # one x range and one height for all criteria of a shape, so that their histograms can be compared
+    axes = {}
+    for key in dict.fromkeys(map(_shape_key, criteria)):
+        shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
+        values = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
+        tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
+        axes[key] = (min(values), max(values)), max(tops)
     left = len(criteria) - MOST_HISTOGRAMS
     criteria = criteria[:MOST_HISTOGRAMS]
     ts = [_t_figure(c, cohorts.tone(c), *axes[_shape_key(c)], _anchor_medians(report, c)) for c in criteria]
@@ -448,17 +454,6 @@ def _drawn_shape(c: CriterionFigures) -> ShapeFigures:
 def _shape_key(c: CriterionFigures) -> tuple[int, int]:
     shape = _drawn_shape(c)
     return shape.items, shape.raters
-
-
-def _axes(criteria: Sequence[CriterionFigures]) -> dict[tuple[int, int], tuple[tuple[float, float], float]]:
-    """One x range and one height for all criteria of a shape, so that their histograms can be compared."""
-    axes = {}
-    for key in dict.fromkeys(map(_shape_key, criteria)):
-        shapes = [_drawn_shape(c) for c in criteria if _shape_key(c) == key]
-        values = [t for s in shapes for t, n, q in zip(s.t_support, s.t_counts, s.t_null) if n > 0 or q > TAIL]
-        tops = [max(s.t_counts) / sum(s.t_counts) for s in shapes] + [max(s.t_null) for s in shapes]
-        axes[key] = (min(values), max(values)), max(tops)
-    return axes
 
 
 def _anchor_medians(report: CheckReport, c: CriterionFigures) -> list[tuple[str, float]]:

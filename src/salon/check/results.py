@@ -268,7 +268,7 @@ class FactionFigures(Noun):
         description="The least mean tau between the camps that one order allows, given those within.",
     )
     law: str | None = Field(default=None, description="How the p value was made, and against what the power.")
-    refused: str | None = Field(default=None, description="Why one taste and camps cannot be told apart here.")
+    refused: str | None = Field(default=None, description="Why the test cannot separate one taste from camps here.")
 
 
 class RaterAgreement(Noun):
@@ -333,7 +333,7 @@ class CriterionFigures(Noun):
         default=None, description="What a model can reach against this panel; null where no pair has two votes."
     )
     raters: RaterAgreement | None = Field(
-        default=None, description="Agreement of every two raters; null where they cannot be told apart."
+        default=None, description="Agreement of every two raters; null where raters are unknown."
     )
     factions: FactionFigures | None = Field(
         default=None, description="One shared order, or several; null where there are no complete orders."

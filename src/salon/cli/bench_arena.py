@@ -121,7 +121,7 @@ def raters(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What scorers and judges are worth against the people of each STUDY: agreement, accuracy, order of generators.
+    """How reliable scorers and judges are against the people of each STUDY: agreement, accuracy, order of generators.
 
     Raters are judges in STUDY/judges, tables in STUDY/scores, and raters of the study that are models; one that has
     the same name in several studies has one row.
@@ -258,7 +258,7 @@ def print_arena(snapshot: ArenaSnapshot) -> None:
         )
         for job in snapshot.routing.jobs
     ]
-    columns = ("job", "category", "generator", "lead in logits", "cannot be told from it")
+    columns = ("job", "category", "generator", "lead in logits", "no clear difference to")
     print_table("Which generator for which job", columns, rows, left=(0, 1, 2, 4))
     about: dict[str, list[str]] = {}
     for board in snapshot.boards:

@@ -82,9 +82,9 @@ def run(
     """Run generators on SUITE, have their pictures judged and scored, and put the results on a board.
 
     SUITE is a folder, or the name of a built-in suite; salon bench list names them. Pictures and answers are kept as
-    they come: run the same command again to go on after an interruption. After an outage the entry is provisional, with
-    bounds; the next run asks again, and pays for nothing twice. A complete result is published,
-    and never changes. Exit code 0 when every entry is published, 1 when one is provisional.
+    they come: run the same command again to continue after an interruption. After an outage the entry is provisional,
+    with bounds; the next run asks again and pays for nothing twice. A complete result is published, and never changes.
+    Exit code 0 when every entry is published, 1 when one is provisional.
 
     A suite names its judges by role, and its routes say which role answers which points; salon bench list SUITE shows
     them. posters has the role pixels, which needs no --judge. broad has four, each for a VLM of your choice: general,
@@ -398,9 +398,25 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
       salon bench pack broad pictures/flux --name flux --licence CC-BY-4.0 --by "Black Forest"
       salon bench pack board flux -o flux.salon.zip
     """
-    from salon.bench import EntryTerms, folder_name, open_submission, pack as packed
+    from salon.bench import (
+        EntryTerms,
+        entry_folder,
+        folder_name,
+        is_board,
+        open_board,
+        open_submission,
+        open_suite,
+        pack as packed,
+    )
 
-    board_suite, source = _source(suite, place)
+    if not is_board(Path(suite)):
+        board_suite, source = open_suite(suite), Path(place)
+    else:
+        board = open_board(Path(suite))
+        if any(entry.name == place for entry in board.entries) or not Path(place).exists():
+            board_suite, source = board.suite, entry_folder(board, board.entry(place).name)
+        else:
+            board_suite, source = board.suite, Path(place)
     with (
         progress_bar("looking at pictures", quiet=as_json) as watch,
         open_submission(source, board_suite, EntryTerms.parse(terms), publish=True, watch=watch) as submission,
@@ -408,17 +424,6 @@ def pack(suite: str, place: str, output: Path | None, as_json: bool, **terms: st
         target = output or Path(f"{folder_name(submission.entry.name)}{ENDING}")
         packed(submission, target)
     _print_pictures(f"{target}", submission, as_json, {"bundle": str(target)})
-
-
-def _source(suite: str, place: str) -> tuple[Suite, Path]:
-    from salon.bench import entry_folder, is_board, open_board, open_suite
-
-    if not is_board(Path(suite)):
-        return open_suite(suite), Path(place)
-    board = open_board(Path(suite))
-    if any(entry.name == place for entry in board.entries) or not Path(place).exists():
-        return board.suite, entry_folder(board, board.entry(place).name)
-    return board.suite, Path(place)
 
 
 # -- retract -------------------------------------------------------------------------------------------------------

@@ -49,7 +49,7 @@ POSTER_COMMANDS = {
 
 @click.group(cls=LazyGroup, lazy=POSTER_COMMANDS)
 def posters() -> None:
-    """Understanding and making posters: PosterIQ's 24 tasks, with a perfect answer worth 1 and a blind one nothing.
+    """Understanding and making posters: PosterIQ's 24 tasks. A perfect answer scores 1, a blind guess 0.
 
     \b
       salon bench posters make set -n 50                             draw a task set with known answers
@@ -78,11 +78,11 @@ def score(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What the responses in FILES are worth: by task, by group, overall, with intervals.
+    """Score the responses in FILES by task, by group and overall, with intervals.
 
     FILES are files of PosterIQ's public layout with `response` (and, for points and posters, `judge`) in their records,
-    folders of them, or the merged lists that its own runners write. What is missing or cannot be read is worth nothing
-    and stays in the denominator.
+    folders of them, or the merged lists that its own runners write. Missing and unreadable answers score 0 and stay in
+    the denominator.
 
     \b
       salon bench posters score answers --html posters.html
@@ -185,12 +185,12 @@ def compare(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Put the answers in FOLDERS side by side: the paper's Tables 1 to 7, every metric, and who is not told apart.
+    """Compare the answers in FOLDERS: the paper's Tables 1 to 7, every metric, and which contestants do not differ.
 
     Each folder holds one contestant's answers to the same items, as salon bench posters run leaves them; the merged
-    lists of PosterIQ's own runners will do. A contestant that was not asked a task has no value there; one whose
-    verdicts a judge owes is not ranked, and nobody is on tasks that were judged by different prompts. The tables say
-    by which. The page has a radar, and galleries with pictures, truth and answers.
+    lists of PosterIQ's own runners will do. A contestant has no value on a task that it was not asked. It is not ranked
+    while verdicts of a judge are missing. Tasks that were judged with different prompts have no ranks; the tables name
+    the prompts. The page has a radar, and galleries with pictures, truth and answers.
 
     \b
       salon bench posters compare set.rapidocr set.tesseract set.random --html posters.html
@@ -222,7 +222,7 @@ def compare(
         ]  # fmt: skip
         print_table("\nTasks", ("task", "metric", *names, "chance"), rows, left=(0, 1))
         say(
-            "* the best of its row or column   ~ not told apart from the best\n"
+            "* the best of its row or column   ~ no clear difference to the best\n"
             "? not ranked: verdicts are owed   / not ranked: others were asked more tasks\n"
             "≠ not comparable: judged by different protocols",
             dim=True,

@@ -46,9 +46,9 @@ def make(
     and 5 files of prompts for generators. The same seed gives the same bytes, with any number of workers, and a larger
     set begins with the smaller one. A thousand items cost about 30 processor seconds.
 
-    FOLDER is new, empty, or holds such a set. A task whose file is there is not drawn over, since answers may stand
-    in it: the command refuses, or with --resume goes on with the other tasks. A task's file is written when its last
-    picture is, so nothing half done is ever read.
+    FOLDER is new, empty, or holds such a set. An existing task is never overwritten, since its file may hold answers:
+    the command refuses, or with --resume continues with the other tasks. A task's file is written after its last
+    picture.
 
     \b
     OCR            logo_ocr poster_ocr simple_ocr hard_ocr font_size_ocr
@@ -138,11 +138,10 @@ def run(
     """Have a contestant answer the files in FOLDER; its answers become files of the same layout.
 
     FOLDER holds PosterIQ's public files, or those salon bench posters make drew. A contestant is one that comes with
-    Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read; measure
-    has rules about pixels), or a VLM named as for salon judge run. Answers are saved as they come: the same command
-    goes on after an interruption. A reply that the token limit cut off is no answer: it is asked again with more
-    tokens, and once more by the next run. --dry-run says how many calls a run takes and what they cost at the most,
-    --limit asks some of them, and --budget stops before it is spent.
+    Salon (perfect, random, always-a, list-everything, empty look at nothing; rapidocr and tesseract read; measure has
+    rules about pixels), or a VLM named as for salon judge run. Answers are saved as they come: the same command goes on
+    after an interruption. A reply that the token limit cut off is asked again with more tokens. --dry-run prints the
+    number of calls and the highest possible cost, --limit asks some of them, and --budget stops before it is exceeded.
 
     \b
       salon bench posters run set --contestant rapidocr --workers 2
@@ -376,7 +375,7 @@ def generate(
     OUTPUT gets the same files with `path` leading to the posters, which stand in OUTPUT/posters, a study. The same
     command goes on after an interruption, and asks again for what failed.
 
-    Exit code 0 when every poster is there, 1 when some are not: those are worth nothing when scored.
+    Exit code 0 when every poster is there, 1 when some are missing; missing posters score 0.
 
     \b
       salon bench posters generate set -g proof -o proof
@@ -439,10 +438,10 @@ def generate(
 def people(
     folder: Path, output: Path, pictures: Path | None, judge: str, verdicts: int, seed: int, as_json: bool
 ) -> None:
-    """Draw some verdicts of the judge in FOLDER into a study, for people to answer the same questions.
+    """Draw some verdicts of the judge in FOLDER into a study, so that people answer the same questions.
 
-    Every verdict on a key point has the same chance to be drawn. People see the poster, what was said of it and the
-    point on the studio's checklist screen, and not what the judge said. The report then tells how often they agree.
+    Every verdict on a key point has the same chance to be drawn. People see the poster, the answer and the point, but
+    not the verdict. The report then says how often judge and people agree.
 
     \b
       salon bench posters people answers --pictures set -o people -n 200

@@ -51,7 +51,20 @@ def list_(place: str | None, as_json: bool) -> None:
         title = f"{suite.card.title} ({suite.card.name}/{suite.card.version}, {state}, {suite.hash[:16]})"
         private = f", {len(suite.private):,} of them private" if suite.private else ""
         suite_title = f"{title}: {len(suite.prompts):,} prompts{private}"
-        tag_rows = _tag_rows(suite)
+        prompts = Counter(row.tag for row in suite.prompts)
+        tags = {row.prompt.id: row.tag for row in suite.prompts}
+        points_by_tag = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
+        tag_rows = [
+            {
+                "tag": row.id,
+                "prompts": prompts[row.id],
+                "points": points_by_tag[row.id],
+                "eps": row.eps,
+                "group": row.group,
+                "name": row.name,
+            }
+            for row in suite.tags
+        ]
         _show("tags", tag_rows, as_json, left=("group", "name"), title=suite_title, more=more)
         if not as_json:
             for name, points in roles.items():
@@ -98,17 +111,6 @@ def _suite_row(suite: Suite) -> dict[str, Any]:
     }
 
 
-def _tag_rows(suite: Suite) -> list[dict[str, Any]]:
-    prompts = Counter(row.tag for row in suite.prompts)
-    tags = {row.prompt.id: row.tag for row in suite.prompts}
-    points = Counter(tags[point.prompt] for point in suite.points if point.prompt in tags)
-    return [
-        {"tag": row.id, "prompts": prompts[row.id], "points": points[row.id], "eps": row.eps, "group": row.group,
-         "name": row.name}
-        for row in suite.tags
-    ]  # fmt: skip
-
-
 def _entry_rows(board: Board) -> list[dict[str, Any]]:
     return [
         {
@@ -146,8 +148,8 @@ def _status(board: Board, name: str) -> str:
 def new(folder: Path, source: str | None, as_json: bool) -> None:
     """Start a suite of your own in FOLDER.
 
-    Prompts from a study or a file get a tag from their category and one point each, to be replaced by points that can
-    be told from the picture. A copy of a suite has everything but its reference.
+    Prompts from a study or a file get a tag from their category and one point each. Replace it by points that can be
+    judged from the picture. A copy of a suite has everything but its reference.
 
     \b
       salon bench new our-style
@@ -195,8 +197,8 @@ def _draft(source: str | None, name: str) -> tuple[Suite, int]:
 def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> None:
     """Make prompts of SUITE private, by their ids: the suite keeps a digest of each, OUTPUT the texts and the points.
 
-    Do it before the suite is shown to anybody. Who runs the suite names the file with --private; nothing that is
-    published holds these texts, or pictures made from them.
+    Do it before anybody sees the suite. To run the suite, name the file with --private. Nothing that is published holds
+    these texts, or pictures made from them.
 
     \b
       salon bench hide ours red-kite -o ours.private.jsonl
@@ -221,8 +223,8 @@ def hide(suite: Path, prompts: Sequence[str], output: Path, as_json: bool) -> No
 def verify(place: str, suite: str | None, as_json: bool) -> None:
     """Is PLACE, a suite, a board or a bundle, what it says it is?
 
-    Every file is held against its hash, every picture against its entry, and every published number is computed again
-    from the answers and scores on the board. Exit code 0 when everything holds, 1 when something does not.
+    Every file is compared with its hash, every picture with its entry, and every published number is computed again.
+    Exit code 0 when all agree, 1 when something differs.
 
     \b
       salon bench verify posters
@@ -266,17 +268,26 @@ def verify(place: str, suite: str | None, as_json: bool) -> None:
 def freeze(
     suite: str, field: Path | None, scorers: Sequence[str], note: str, output: Path | None, as_json: bool
 ) -> None:
-    """Lock the files of SUITE: from now on any change of what they say is refused, with both hashes.
+    """Lock the files of SUITE: later changes are refused, with both hashes.
 
-    With --field the scores of a board's entries make the reference that EPS compares with, once and for all. A suite
-    without one has Capability alone.
+    With --field the scores of a board's entries become the reference for EPS, which never changes. A suite without a
+    reference has Capability alone.
 
     \b
       salon bench freeze ours
       salon bench freeze posters --field board -o posters-frozen
       salon bench freeze ours --field board --scorer eps=table:hpsv3.csv     logits that were made elsewhere
     """
-    from salon.bench import check_suite, field_reference, lock_suite, open_suite, save_suite, with_reference
+    from salon.bench import (
+        builtin_suites,
+        check_suite,
+        field_reference,
+        is_suite,
+        lock_suite,
+        open_suite,
+        save_suite,
+        with_reference,
+    )
 
     if scorers and field is None:
         raise BadValue(
@@ -284,7 +295,15 @@ def freeze(
         )
     reference = None if field is None else field_reference(_field(field, suite), note, _score_tables(scorers))
     if output is None:
-        frozen = lock_suite(_own_folder(suite), reference)
+        if not is_suite(Path(suite)):
+            is_builtin = suite in builtin_suites()
+            raise BadFile(
+                "the folder of a suite is needed to freeze it in its place",
+                found=f"the built-in suite {suite!r}, which stays as it is" if is_builtin else "no suite.toml there",
+                where=suite,
+                remedy="add -o FOLDER" if is_builtin else "salon bench new makes one",
+            )
+        frozen = lock_suite(Path(suite), reference)
     else:
         opened = open_suite(suite)
         complete = opened if reference is None else with_reference(opened, reference)
@@ -329,20 +348,6 @@ def _score_tables(texts: Sequence[str]) -> dict[str, TableScorer]:
     return scorers
 
 
-def _own_folder(suite: str) -> Path:
-    from salon.bench import builtin_suites, is_suite
-
-    if not is_suite(Path(suite)):
-        is_builtin = suite in builtin_suites()
-        raise BadFile(
-            "the folder of a suite is needed to freeze it in its place",
-            found=f"the built-in suite {suite!r}, which stays as it is" if is_builtin else "no suite.toml there",
-            where=suite,
-            remedy="add -o FOLDER" if is_builtin else "salon bench new makes one",
-        )
-    return Path(suite)
-
-
 # -- diff -----------------------------------------------------------------------------------------------------------
 
 MOST_PROMPTS = 5
@@ -360,11 +365,10 @@ UNCHANGED_WORDS: dict[What, str] = {
 @click.argument("after", metavar="AFTER")
 @json_option
 def diff(before: str, after: str, as_json: bool) -> None:
-    """What moved from board BEFORE to board AFTER, by how much, and why; or what differs between two suites.
+    """What changed from board BEFORE to board AFTER, by how much, and why; or what differs between two suites.
 
-    The change of every axis is split into its prompts, and each part is given to what differs there: the picture,
-    the answers of a judge, the prompt, a point, a route, the scorer, the reference, or a rule. Entries that did not
-    move are said to be bit-identical.
+    The change of every axis is split by prompt and by cause: the picture, the answers of a judge, the prompt, a point,
+    a route, the scorer, the reference, or a rule. Unchanged entries are reported as bit-identical.
 
     \b
       salon bench diff board-june board-july
@@ -402,22 +406,18 @@ def diff(before: str, after: str, as_json: bool) -> None:
 
 def _side(place: str) -> BoardSide:
     """A board with its entries, or a suite without any."""
-    from salon.bench import BoardSide, entry_folder, is_board, open_board, read_result
+    from salon.bench import BoardSide, builtin_suites, entry_folder, is_board, open_board, open_suite, read_result
 
     if not is_board(Path(place)):
-        return BoardSide(place, _suite(place), {}, {})
+        if Path(place).exists() or place in builtin_suites():
+            suite = open_suite(place)
+        else:
+            raise BadFile("a board or a suite is needed", found="nothing there", where=place)
+        return BoardSide(place, suite, {}, {})
     board = open_board(Path(place))
     results = {entry.name: read_result(entry_folder(board, entry.name)) for entry in board.entries}
     published = {name: result for name, result in results.items() if result is not None}
     return BoardSide(place, board.suite, {entry.name: entry for entry in board.entries}, published)
-
-
-def _suite(place: str) -> Suite:
-    from salon.bench import builtin_suites, open_suite
-
-    if Path(place).exists() or place in builtin_suites():
-        return open_suite(place)
-    raise BadFile("a board or a suite is needed", found="nothing there", where=place)
 
 
 def _print_suites(board_changes: BoardDiff) -> None:

@@ -31,7 +31,7 @@ def bridge() -> None:
     """Score many items on one scale from few comparisons, without labels.
 
     A pool of N items is compared exhaustively; every other item meets K of them. The rater may be a person or a model.
-    Answers live in STUDY, so asking can stop and go on at any time.
+    Answers are kept in STUDY, so you can stop and continue at any time.
 
     \b
       salon bridge plan study -o pairs.csv               the pairs to ask
@@ -52,7 +52,7 @@ def bridge() -> None:
 @overwrite_option
 @json_option
 def plan(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
-    """Write every pair of the plan that STUDY does not answer yet.
+    """Write every pair of the plan that has no answer in STUDY yet.
 
     A table with the columns a, b, left, repeat and stage: item a is shown on the left. A pair is asked once for all
     criteria. With --adaptive only the pool's pairs can be planned; go on with salon bridge next.
@@ -75,8 +75,8 @@ def plan(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flag
 def next_(study: Path | str, output: Path, overwrite: bool, as_json: bool, **flags: Any) -> None:
     """Write the pairs to ask now, given the answers in STUDY.
 
-    First what is left of the pool, then placements. With --adaptive each waiting item meets the pool items whose
-    answers are expected to tell most about its score, until --opponents are met or --target-sd is reached.
+    First come the open pairs of the pool, then placements. With --adaptive each waiting item meets the pool items whose
+    answers are expected to say most about its score, until it has met --opponents or reached --target-sd.
 
     \b
       salon bridge next study -o pairs.csv --adaptive --target-sd 0.8
@@ -148,9 +148,9 @@ def score(study: Path | str, as_json: bool, **flags: Any) -> None:
 @options_from(RehearsalSettings)
 @json_option
 def simulate(as_json: bool, **flags: Any) -> None:
-    """Rehearse a bridge with a simulated judge: what it costs, and how near it comes.
+    """Rehearse a bridge with a simulated judge: what it costs, and how accurate it is.
 
-    Prints the calls, the rank correlation with the truth, the coverage of the intervals, and both along the calls.
+    Prints the number of calls, the rank correlation with the truth, and the coverage of the intervals.
 
     \b
       salon bridge simulate --items 3000 --pool 50 --opponents 10

@@ -125,13 +125,13 @@ def null(items: int, raters: int, cache: bool, limit: float, draws: int, seed: i
 @click.command()
 @click.argument("file", type=STUDY)
 @options_from(AnchorSettings)
-@click.option("--kind", help="The file's kind (see salon import --help); recognised when left out.")
+@click.option("--kind", help="The file's kind (see salon import --help); recognized when left out.")
 @click.option("--name", help="Name of the anchor; the study's when left out.")
 @json_option
 def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, **flags: Any) -> None:
     """Agreement in another data set FILE (or study folder), drawn down to p items and R raters.
 
-    A reference anchor tells what a mean tau means: do designers agree as much as people on sushi or films?
+    A reference anchor puts a mean tau in context: do designers agree as much as people do on sushi or films?
 
     \b
       salon anchor sushi3a.5000.10.order --items 4 --raters 5
@@ -159,7 +159,7 @@ def anchor(file: Path | str, kind: str | None, name: str | None, as_json: bool, 
 @json_option
 @click.pass_context
 def plan(ctx: click.Context, /, as_json: bool, **flags: Any) -> None:
-    """Power of a design before it is run, and the smallest design that suffices.
+    """The power of a planned study, and the smallest study that is large enough.
 
     \b
       salon plan --items 4 --raters 5 --prompts 80 --tau 0.1 --criteria 9
@@ -198,8 +198,8 @@ def budget(
 ) -> None:
     """How many of all pairs must be compared?
 
-    Without STUDY: simulated items and raters, compared in full and in part. With STUDY: its own comparisons, thinned to
-    fractions of their pairs with all answers, scored anew by Elo and by Bradley-Terry, against the scores of all.
+    Without STUDY, items and raters are simulated, and scores from some pairs are compared with scores from all. With
+    STUDY, the same is done with its own comparisons, by Elo and by Bradley-Terry.
 
     \b
       salon plan budget --items 50 --raters 5 --spread 2

@@ -132,7 +132,7 @@ def _print_stages(folder: Path, paintings: Future[tuple[CheckReport, FuseReport]
     _print_studio(folder)
     _print_question("Five designers rank the posters. Do they share a taste? ...")
     _print_posters(*judge_posters(folder))
-    _print_question("Two judges are asked about the same pairs, in both orders. What is their word worth? ...")
+    _print_question("Two judges are asked about the same pairs, in both orders. How reliable are they? ...")
     report = ask_judges(folder)
     for judge in report.judges:
         pooled, planted = judge.pooled, JUDGES[judge.name]

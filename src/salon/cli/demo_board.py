@@ -63,7 +63,7 @@ EVERY = 2
 """Every second prompt of the suite: all its tags."""
 CRITERION = "taste/aesthetics-preference"
 HEADS = HeadSettings(encoder="effnet-lite2+look", form="scalar", flags=False, train=0.7, validation=0.3, test=0.0)
-NOTE = "EPS is by a model of simulated designers, trained on 144 posters minutes before: no person's taste is in it."
+NOTE = "EPS is by a model of simulated designers, trained on 144 posters just now: it is no person's taste."
 ABOUT = "Some briefs of the suite posters, with points that pixels can answer. " + NOTE
 LICENCE = "Apache-2.0"
 
@@ -115,9 +115,7 @@ def demo_suite() -> Suite:
     return with_hashes(
         replace(
             whole,
-            card=whole.card.model_copy(
-                update={"name": "posters-demo", "title": "Posters, the demo's share", "about": ABOUT}
-            ),
+            card=whole.card.model_copy(update={"name": "posters-demo", "title": "Demo leaderboard", "about": ABOUT}),
             tags=tuple(tag for tag in whole.tags if tag.id in tags),
             prompts=prompts,
             points=tuple(point for point in whole.points if point.prompt in prompt_ids),

@@ -45,10 +45,10 @@ if TYPE_CHECKING:
 def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any) -> None:
     """Labels for the items of STUDY from a VLM's own answers, without people.
 
-    The bridge compares a pool exhaustively and places every other item on its scale; the other sources are what it is
-    measured against. A call asks about all criteria at once. Every answer is kept before it is used: run the same
-    command again to go on after an interruption, or to ask again what got no reply. Exit code 0 when every question
-    got a reply, 1 when some did not.
+    The bridge compares a pool exhaustively and places every other item on its scale; the other sources are for
+    comparison. A call asks about all criteria at once. Every answer is kept before it is used: run the same command
+    again to go on after an interruption, or to ask again what got no reply. Exit code 0 when every question got a
+    reply, 1 when some did not.
 
     \b
       salon distill label study -o labels --model openai:qwen@http://localhost:8000/v1
@@ -94,7 +94,7 @@ def label(study: Path, output: Path, overwrite: bool, dry_run: bool, as_json: bo
         scores = read_pseudo_scores(output)
         if card.simulated:
             say("SIMULATED: no model gave these answers.")
-        say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labelled", bold=True)
+        say(f"{card.judge}, {card.source}: {card.labelled:,} of {card.items:,} items labeled", bold=True)
         if card.source == "majority":
             assert scores.pairs is not None  # majority labels are pairs
             say(f"- {len(scores.pairs):,} labels of pairs and criteria, {(scores.pairs.p == 0.5).mean():.0%} level")
@@ -165,7 +165,7 @@ _FILE = click.Path(path_type=Path)
 @click.command()
 @click.argument("study", type=_FILE, required=False)
 @click.option("--labels", type=_FILE, help="Folder of labels, by salon distill label.")
-@click.option("--vlm", required=True, help="The VLM to train, by folder or hub name; best the one that labelled.")
+@click.option("--vlm", required=True, help="The VLM to train, by folder or hub name; best that of the labels.")
 @click.option("-o", "--output", type=_FILE, help="Folder for the scorer.")
 @click.option("--criterion", "criteria", multiple=True, help="Only the criterion with this id (repeatable).")
 @click.option("--apart", type=_FILE, help="A study to be tested on: refuse to train on any of its pictures.")
@@ -192,11 +192,10 @@ def train(
     """Train a VLM to score pictures in one pass, from the LABELS of STUDY.
 
     GRPO through TRL: answers about one picture are rewarded for keeping the order of the labels against the other
-    pictures of the step, with confidence weights, and lose for a broken form or a score off its scale. The latest
-    state within one standard error of the highest SRCC on the validation items is kept; test items are never looked
-    at. Where that state gives one score to all, cannot be read or is not above chance, no scorer is written and the
-    exit code is 1. Several GPUs: the same command under torchrun or accelerate launch;
-    examples/distill has launch files.
+    pictures of the step, and penalized for a broken form or a score off its scale. The latest state within one standard
+    error of the highest SRCC on the validation items is kept; test items are not used. If that state gives one score to
+    all, is unreadable or is not above chance, no scorer is written and the exit code is 1. Several GPUs: the same
+    command under torchrun or accelerate launch; examples/distill has launch files.
 
     \b
       salon distill train study --labels labels --vlm weights/Qwen3-VL-8B-Instruct -o scorer
@@ -405,12 +404,11 @@ def evaluate(
 ) -> None:  # fmt: skip
     """Predicted scores of STUDY's items against scores that people gave them.
 
-    Order (SRCC, KRCC), line (PLCC) and distance (MAE, RMSE), by category and criterion, with intervals; level and
-    spread of the predictions beside the target's, so that a collapsed scale is seen; several scorers side by side on
-    the same items; what raters reach; calls and passes. In its own study a model is tested on what it was not trained
-    or chosen on; elsewhere one that was trained on a test picture is refused. Of several checkpoints one is chosen on
-    other items, and only that one sees the test. An untrained VLM, in a folder or at an endpoint, is asked as a
-    trained one is and stands beside it as its base.
+    The report has order (SRCC, KRCC), linear fit (PLCC) and distance (MAE, RMSE) by category and criterion, the level
+    and spread of predictions beside the target's, several scorers on the same items, what raters reach, and the cost.
+    In its own study a model is tested on items that it was not trained or chosen on; elsewhere a model that was trained
+    on a test picture is refused. Of several checkpoints only the one chosen on other items sees the test. An untrained
+    VLM, in a folder or at an endpoint, gets the same question.
 
     \b
       salon distill evaluate study -s base -s distilled --html report.html

@@ -61,11 +61,11 @@ def evaluate(
 ) -> None:
     """How good each MODEL is on STUDY: accuracy beside what people reach, on prompts it was not trained on.
 
-    Every accuracy stands beside its ceilings: what one more rater would reach, and one who knows every pair's odds.
-    Also by criterion and by how clearly the raters agreed; calibration, order of generators, and paired tests where
-    there are several. A model that was trained on what it is tested on is refused. MODEL may also be the folder of an
-    untrained VLM, which is asked for scores in one pass. With --rater a person of STUDY is evaluated too, against the
-    majority of the others.
+    Every accuracy stands beside its ceilings: what one more rater would reach, and what a predictor that knows every
+    pair's odds would reach. The report also has accuracies by criterion and by how clearly raters agreed, calibration,
+    the order of generators, and paired tests of several models. A model that was trained on what it is tested on is
+    refused. MODEL may also be the folder of an untrained VLM, which is asked for scores in one pass. With --rater a
+    person of STUDY is evaluated too, against the majority of the others.
 
     \b
       salon evaluate model study --html report.html

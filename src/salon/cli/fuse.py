@@ -52,9 +52,9 @@ def fuse(
 ) -> None:
     """One score with its interval for each item and criterion of STUDY.
 
-    Comparisons order, ratings anchor: where items were compared and rated, scores lie on the rating scale. Comparisons
-    or rankings alone give scores on their own scale. STUDY is a study folder, the address of a database, or one file of
-    judgments; a folder whose studio runs is read as it stands now.
+    If items were both compared and rated, scores lie on the rating scale: comparisons give the order, ratings the
+    scale. Comparisons or rankings alone give scores on a scale of their own. STUDY is a study folder, the address of a
+    database, or one file of judgments; a folder whose studio runs is read as it stands now.
 
     \b
       salon fuse study                                   the method that suits the judgments

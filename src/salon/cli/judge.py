@@ -22,15 +22,15 @@ if TYPE_CHECKING:
     from salon.judge import JudgeCallback, JudgePlan, JudgeProgress, JudgeSpec, SettledPoint, Vlm
 
 JUDGE_COMMANDS = {
-    "batch": ("salon.cli.judge:batch", "Batch files: half the price for a day's patience."),
-    "route": ("salon.cli.judge:route", "What several judges say together of every point of a checklist."),
-    "report": ("salon.cli.judge_report:report", "What judges are worth against the people of STUDY."),
+    "batch": ("salon.cli.judge:batch", "Batch files: answered within a day, for half the price."),
+    "route": ("salon.cli.judge:route", "Combine the answers of several judges to a checklist."),
+    "report": ("salon.cli.judge_report:report", "How reliable judges are against the people of STUDY."),
 }
 
 
 @click.group(cls=LazyGroup, lazy=JUDGE_COMMANDS)
 def judge() -> None:
-    """Models as raters: ask them under one strict protocol, and see what they are worth.
+    """Models as raters: ask them under one strict protocol, and measure how reliable they are.
 
     \b
       salon judge run study --simulated accuracy=0.7,bias=0.2                  try it out, without a model
@@ -53,9 +53,10 @@ def run(study: Path, overwrite: bool, dry_run: bool, as_json: bool, **flags: Any
     """Ask a judge about the items of STUDY; its answers become STUDY/judges/NAME.
 
     Pairs are asked in both orders. Every answer is kept before it is used: run the same command again to go on after an
-    interruption, to ask again what got no reply or could not be read, or with a larger --limit. What could not be read
-    is counted as unparsed, never guessed; above --most-unread the run stops, quotes a reply and writes nothing. Exit
-    code 0 when every question got a reply, 1 when some did not or too many could not be read.
+    interruption, to ask again what got no reply or could not be read, or with a larger --limit. Unreadable replies are
+    counted as unparsed, never guessed. If more than --most-unread of them are unreadable, the run stops, quotes one and
+    writes nothing. Exit code 0 when every question got a readable reply, 1 when some got none or too many were
+    unreadable.
 
     \b
       salon judge run study --simulated accuracy=0.7,bias=0.2                  try it out, without a model
@@ -242,10 +243,9 @@ study_argument = click.argument("study", type=click.Path(path_type=Path))
 
 @click.group(cls=LazyGroup)
 def batch() -> None:
-    """Batch files: half the price for a day's patience.
+    """Batch files: many services answer them within a day, for half the price.
 
-    Give all three commands the same options about what is asked, and whom: an answer is found by exactly what was
-    asked.
+    Give all three commands the same options: an answer is found by the exact question.
 
     \b
       salon judge batch out study --model gpt-4o -o questions.jsonl
@@ -293,7 +293,7 @@ def out_(study: Path, output: Path, as_json: bool, **flags: Any) -> None:
 @batch_options
 @json_option
 def in_(study: Path, results: Sequence[Path], as_json: bool, **flags: Any) -> None:
-    """Keep the answers in the batch files RESULTS. Exit code 1 when a line brought none, or questions stay open.
+    """Store the answers in the batch files RESULTS. Exit code 1 when a line has none, or questions stay open.
 
     \b
       salon judge batch in study --model gpt-4o results.jsonl
@@ -338,7 +338,7 @@ def _endpoint(flags: dict[str, Any]) -> tuple[JudgeSpec, str]:
 @click.option("--overwrite", is_flag=True, help="Replace a table that is there already.")
 @json_option
 def route(study: Path, routes: Path, points: Path | None, output: Path | None, overwrite: bool, as_json: bool) -> None:
-    """What several judges say together of every point of a checklist, and where they disagree.
+    """Combine the answers of several judges to every point of a checklist, and show where they disagree.
 
     Run each judge first, with --protocol checklist and the same --routes, so that it is asked its own points only.
 

@@ -49,10 +49,11 @@ def report(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """What judges are worth against the people of STUDY: accuracy, position bias, ceilings, cost, worst disagreements.
+    """How reliable judges are against the people of STUDY: accuracy, position bias, ceilings, cost, worst
+    disagreements.
 
     Judges are those that salon judge run left in STUDY/judges, score tables in STUDY/scores, and raters of the study
-    that are models; with --rater also people, each against the others. A judge of checklists is held against what
+    that are models; with --rater also people, each against the others. A judge of checklists is compared with what
     people ticked. STUDY is a study folder, or one file of judgments whose kind can be recognized.
 
     \b

@@ -68,6 +68,28 @@ def bench() -> None:
     """
 
 
+# -- arena ----------------------------------------------------------------------------------------------------------
+
+ARENA_COMMANDS: dict[str, tuple[str, str]] = {
+    "serve": ("salon.cli.arena:serve", "Open a public arena in the browser."),
+    "board": ("salon.cli.arena:board", "Fit the live board now, and print it."),
+    "report": ("salon.cli.arena:report", "Voters unlike all others, and floods for one generator."),
+    "release": ("salon.cli.arena:release", "Write the votes as a dataset, under new names."),
+}
+
+
+@click.group(cls=LazyGroup, lazy=ARENA_COMMANDS)
+def arena() -> None:
+    """A public arena: anonymous voters compare pictures of a study, and a live board ranks the generators.
+
+    \b
+      salon arena serve study                                   open it; http://127.0.0.1:8200
+      salon arena board study                                   the board now
+      salon arena report study                                  who votes unlike all others
+      salon arena release study -o votes                        the votes as a dataset
+    """
+
+
 # -- distill --------------------------------------------------------------------------------------------------------
 
 DISTILL_COMMANDS: dict[str, tuple[str, str]] = {
@@ -107,7 +129,7 @@ SELECT_COMMANDS: dict[str, tuple[str, str]] = {
 
 @click.group(cls=LazyGroup, lazy=SELECT_COMMANDS)
 def select() -> None:
-    """Pick the best picture, hold back the bad ones, choose who draws, and draw better ones.
+    """Pick the best picture, hold back bad ones, choose a generator, and draw better ones.
 
     \b
       salon select best study --model taste-heads                                   the best picture of every prompt

@@ -28,7 +28,7 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "export": ("salon.cli.study:export", "Write a study as Parquet, CSV, JSONL or a Hugging Face folder."),
         "merge": ("salon.cli.study:merge_", "Put several studies into one."),
         "erase": ("salon.cli.studio:erase", "Delete a rater and everything they gave."),
-        "simulate": ("salon.cli.simulate:simulate", "Write a clearly labelled simulated study."),
+        "simulate": ("salon.cli.simulate:simulate", "Write a simulated study with a known truth."),
     },
     "Generate": {
         "generate": ("salon.cli.generate:generate", "Make a picture for each prompt by each generator."),
@@ -36,12 +36,16 @@ COMMANDS: dict[str, dict[str, tuple[str, str]]] = {
         "gallery": ("salon.cli.generate:gallery", "A contact sheet of a study's pictures, by prompt and generator."),
     },
     "Collect": {
-        "serve": ("salon.cli.studio:serve", "Open the studio of a study: raters answer in the browser, you watch."),
+        "serve": ("salon.cli.studio:serve", "Open the studio of a study, where raters answer in the browser."),
+        "arena": (
+            "salon.cli.lazy_commands:arena",
+            "A public arena: strangers vote on pictures, and a live board ranks who made them.",
+        ),
         "invite": ("salon.cli.studio:invite", "Make links for new raters."),
         "status": ("salon.cli.studio:status", "How far the raters are."),
         "payments": ("salon.cli.payments:payments", "What every rater has earned, with bonuses."),
-        "backup": ("salon.cli.studio:backup", "Keep a copy of everything the studio knows."),
-        "restore": ("salon.cli.studio:restore", "Put a copy back into an empty database."),
+        "backup": ("salon.cli.studio:backup", "Back up a studio's database."),
+        "restore": ("salon.cli.studio:restore", "Restore a backup into an empty database."),
     },
     "Check": {
         "check": ("salon.cli.check:check", "Is there signal in these judgments, and how good can a model get?"),
@@ -218,7 +222,7 @@ def _print_path_error(problem: str, where: object, arguments: Sequence[str]) -> 
         "a place that can be read and written is needed",
         found=problem,
         where=str(where) if where else None,
-        remedy="choose another place, or see to its rights and free space; what was there before is unchanged",
+        remedy="choose another place, or check its permissions and free space; what was there before is unchanged",
     )
     _print_error(error.message(), error.as_json() | {"error": "OSError"}, arguments)
 

@@ -14,7 +14,7 @@ from salon.study import GROUPS, Noun
 
 @click.group()
 def plugins() -> None:
-    """Parts that other packages add: scorers, generators, judges, formats, fits, rewards.
+    """Parts that other packages add: scorers, generators, judges, formats, fits, captchas, rewards.
 
     \b
       salon plugins list

@@ -77,9 +77,9 @@ def score(
     """Score the items of STUDY, or pictures that are no study, by one or more scorers.
 
     The scores of each are written to STUDY/scores/NAME.parquet (item, value, sigma), with the scorer's card beside
-    them. A picture is looked at once: run the same command again to go on after an interruption. An item that cannot
-    be scored stays in the table with the reason and without a value. Exit code 0 when every scorer gave a number to
-    at least one item, else 1.
+    them. Each picture is scored once: run the same command again to continue after an interruption. An item that cannot
+    be scored stays in the table with the reason and without a value. Exit code 0 when every scorer gave a number to at
+    least one item, else 1.
 
     IMAGES is a folder of pictures, with their prompts in prompts.csv or metadata.jsonl beside them (or --prompts, or
     one --prompt for all), or a Parquet file with the columns image (a path, or bytes) and prompt. Their scores go to

@@ -9,11 +9,13 @@ from typing import TYPE_CHECKING, Any, get_args
 import click
 
 from salon.cli.console import (
+    figures_option,
     json_option,
     print_json,
     print_table,
     say,
     staged_progress_bar,
+    write_page,
 )
 from salon.cli.options import options_from, settings_from
 from salon.errors import BadFile, InputError
@@ -58,6 +60,7 @@ _LONGEST = 40
               help="With -g or --route: study folder of the pictures. Else folder of the record.")  # fmt: skip
 @click.option("--table", type=click.Path(path_type=Path, dir_okay=False),
               help="Also write the picks as .csv, .parquet or .jsonl.")  # fmt: skip
+@figures_option
 @json_option
 def best(
     place: str,
@@ -68,14 +71,15 @@ def best(
     route: Path | None,
     output: Path | None,
     table: Path | None,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
     """Choose the best picture of every prompt: of a STUDY, of a folder of IMAGES, or of N drawn for PROMPTS.
 
     The best has the highest weighted mean of its criteria, less k standard deviations where scorers state one. Items
-    that cannot be told from it are declared tied; below --least nothing is chosen. A picture without a score is never
-    chosen, one that was not made is not chosen from; both are counted. The record has a page with all of them.
+    that do not differ significantly from it are tied. Below --least nothing is chosen. Pictures without a score are
+    never chosen, and are counted. The record has a page with all pictures.
 
     Exit code 0 when something was chosen for every prompt, 1 when not.
 
@@ -86,7 +90,7 @@ def best(
       salon select best prompts.txt --route routes.json -n 4 --model taste-heads --least 0.5 -o drawn
     """
     from salon.report.numbers import fixed
-    from salon.select import BestSettings, list_scorers, picks_table, read_reference, write_best
+    from salon.select import BestSettings, best_page, list_scorers, picks_table, read_reference, write_best
     from salon.store import check_target, write_plain
 
     if table is not None:
@@ -105,6 +109,7 @@ def best(
         else:
             report, out, pictures = _best_of_existing(Path(place), output, words, wish, flags, watch)
     page = write_best(report, out, pictures)
+    write_page(lambda: best_page(report, pictures), None, figures)
     if table is not None:
         write_plain(picks_table(report), table, overwrite=True)
     if as_json:
@@ -114,7 +119,7 @@ def best(
         for outcome, count in report.outcomes.items():
             if outcome not in ("best", "only"):
                 say(f"- {outcome}: {count:,}")
-        say(f"- chosen, and not told from another: {report.tied:,}")
+        say(f"- chosen, with a tie declared: {report.tied:,}")
         for reason, count in report.reasons.items():
             say(f"- {count:,} scores missing: {reason}")
         for kind, count in report.not_made.items():

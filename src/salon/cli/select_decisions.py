@@ -13,6 +13,7 @@ import click
 from salon.cli.console import (
     Cell,
     count,
+    figures_option,
     json_option,
     print_json,
     print_table,
@@ -20,6 +21,7 @@ from salon.cli.console import (
     seed_option,
     spinner,
     staged_progress_bar,
+    write_page,
 )
 from salon.cli.options import options_from, output_option, settings_from
 from salon.errors import BadFile, InputError
@@ -28,7 +30,6 @@ from salon.select import PAIR_FORMATS, DriftSettings, GateSettings, PreferencePa
 if TYPE_CHECKING:
     from salon.judge import ScoreSettings
     from salon.select import (
-        AgreementDrift,
         CriterionDrift,
         Explore,
         Gate,
@@ -57,6 +58,7 @@ if TYPE_CHECKING:
 @click.option("-o", "--output", type=click.Path(path_type=Path, dir_okay=False),
               help="File of the gate, .json; with --use of what was held, .csv, .parquet or .jsonl.")  # fmt: skip
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
+@figures_option
 @json_option
 def gate(
     place: Path,
@@ -68,15 +70,16 @@ def gate(
     device: str | None,
     output: Path | None,
     overwrite: bool,
+    figures: Path | None,
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Hold back items that are likely to be flagged, at a threshold whose recall is promised.
+    """Hold back items that are likely to be flagged, with a guaranteed recall.
 
-    The threshold is chosen on the flags of STUDY that the scorer has not learned from, so that with the given
-    confidence at least the wanted share of flagged items is found, exactly and for any number of items. What that
-    costs in precision is printed beside it. With too few flagged items there is no gate, and the error says how many
-    are needed. --use applies a gate to new items, and leaves a page of what was held back in gate/index.html.
+    The threshold is chosen on flags of STUDY that the scorer was not trained on: with the given confidence, at least
+    the wanted share of flagged items is found. The bound is exact. The precision that it costs is printed beside it.
+    With too few flagged items there is no gate, and the error says how many are needed. --use applies a gate to new
+    items, and leaves a page of what was held back in gate/index.html.
 
     \b
       salon select gate study --model taste-heads --recall 0.9 -o gate.json
@@ -85,13 +88,18 @@ def gate(
     """
     from salon.judge import ScoreSettings
     from salon.report.numbers import fixed
-    from salon.select import SIMULATED_GATE, Gate, gate_for_study, page_beside, write_sealed
+    from salon.select import SIMULATED_GATE, Gate, gate_for_study, gate_page, page_beside, write_sealed
 
+    if figures is not None and use is None:
+        raise InputError(
+            "charts are made of items that pass a gate", found="--figures without --use", remedy="add --use GATE"
+        )
     scoring = ScoreSettings(device=device)
     result: Gate | GateRun
     with staged_progress_bar("scoring", quiet=as_json) as watch:
         if use is not None:
-            result = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            result = run = _use_gate(place, use, name, prompt, output, overwrite, scoring, watch)
+            write_page(lambda: gate_page(run, place), None, figures)
         else:
             _require_absent(output, overwrite)
             settings = settings_from(GateSettings, flags)
@@ -230,9 +238,9 @@ def route(
     """Which generator for which job: criteria weighed against each other, category by category.
 
     Made from the judgments of a STUDY, from a snapshot of an ARENA (salon bench arena --json), or from FUSED scores
-    (salon fuse --by generator --json). A job's answer is the generator with the highest score; those that cannot be
-    told from it are named. A prompt of a category without an answer is decided by all categories together. salon
-    select best --route takes the file.
+    (salon fuse --by generator --json). The generator with the highest score is chosen; those that do not differ
+    significantly from it are named. A prompt of a category without an answer is decided by all categories together.
+    salon select best --route takes the file.
 
     \b
       salon select route study -o routes.json
@@ -273,7 +281,7 @@ def route(
         score = f"{top.score:.3f}" + ("" if top.sd is None else f" ± {top.sd:.3f}")
         tied = ", ".join(arm.generator for arm in row.arms[1:] if arm.best) or MISSING
         rows.append((row.job, where, top.generator, score, tied))
-    print_table(None, ("job", "category", "call", "score ± se", "not told from it"), rows, left=(0, 1, 2, 4))
+    print_table(None, ("job", "category", "call", "score ± se", "no clear difference to"), rows, left=(0, 1, 2, 4))
     if chosen is not None:
         lines = [(row.prompt, row.asked or MISSING, row.generator, row.why) for row in chosen]
         print_table("\nwho draws what", ("prompt", "category", "generator", "why"), lines, left=(0, 1, 2, 3))
@@ -478,7 +486,13 @@ def drift(log: Path, reference: Path | None, freeze: Path | None, as_json: bool,
         say(f"{report.decisions:,} decisions of {report.model or 'a model without a name'}", bold=True)
         columns = ("criterion", "state", "windows", "shift, sd", "distance", "p", "alarms at", "PSI", "PSI expected")
         print_table(None, columns, [_drift_row(criterion) for criterion in report.criteria], left=(0, 1))
-        _print_agreement(report.agreement)
+        agreement = report.agreement
+        if agreement.overall is None:
+            say("- no later choices to agree with")
+        else:
+            chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
+            share = f"{_percent(agreement.overall)}{chance}"
+            say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
         if report.other_models:
             say(f"- {report.other_models:,} decisions of other models are left out")
         if report.unwatched:
@@ -502,15 +516,6 @@ def _drift_row(criterion: CriterionDrift) -> tuple[Cell, ...]:
     numbers = (criterion.shift, criterion.distance, criterion.p, criterion.level, criterion.psi, criterion.psi_expected)
     cells = [MISSING if number is None else f"{number:.3g}" for number in numbers]
     return (criterion.criterion, state, str(criterion.looks), *cells)
-
-
-def _print_agreement(agreement: AgreementDrift) -> None:
-    if agreement.overall is None:
-        say("- no later choices to agree with")
-        return
-    chance = "" if agreement.chance is None else f", blind {agreement.chance:.0%}"
-    share = f"{_percent(agreement.overall)}{chance}"
-    say(f"- agreement with {agreement.overall.n:,} later choices: {share}; {agreement.status}")
 
 
 def _percent(figure: Estimate) -> str:

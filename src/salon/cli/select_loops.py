@@ -74,7 +74,8 @@ def cohp(
     as_json: bool,
     **flags: Any,
 ) -> None:
-    """Chain of human preference: scores choose who draws PROMPTS, then draw on from the best picture, round by round.
+    """Chain of human preference: choose the generator of PROMPTS by score, then draw from the best picture, round by
+    round.
 
     Stage 1: every generator draws every prompt, and the one with the highest mean score goes on. Stage 2: its best
     picture, with noise, is what the next round starts from. The answer is the best of everything seen. Generators must
@@ -132,7 +133,7 @@ def _print_cohp(report: CohpReport, page: Path) -> None:
         say(f"- {count:,} prompts wait for {what}: the same command goes on", fg="yellow")
     print_report_table(round_table(report))
     print_report_table(generator_counts(report))
-    say(f"for {report.not_apart:,} prompts the chosen generator cannot be told from another")
+    say(f"for {report.not_apart:,} prompts another generator does not differ significantly from the chosen one")
     for name, gain in (("score", report.gain), ("true quality", report.true_gain)):
         if gain is not None:
             say(f"answer less the best of stage 1, {name}: {with_interval(gain)}")

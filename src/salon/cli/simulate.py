@@ -60,7 +60,7 @@ def simulate(
     """Write a simulated study, and print the truth that was planted in it.
 
     Nobody gave these answers: the study says so (simulated = true), and so does every report made from it. Use it to
-    see what a check finds where the truth is known, to rehearse an analysis, or to try the tools at size.
+    see what a check finds when the truth is known, to rehearse an analysis, or to test at size.
 
     \b
       salon simulate -o study --preset taste-like                nine criteria, ten designers: the shape of TASTE

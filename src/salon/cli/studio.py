@@ -53,6 +53,14 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
     help="At the first start, of a study without criteria: built-in criterion to ask, or a family such as taste/..."
     " (repeatable).",
 )
+@click.option(
+    "--workers",
+    type=click.IntRange(1, 64),
+    default=1,
+    show_default=True,
+    envvar="SALON_WORKERS",
+    help="Processes that serve together; several need PostgreSQL; also SALON_WORKERS.",
+)
 @click.option("--check-config", "only_check", is_flag=True, help="Only check that everything is in order.")
 @json_option
 def serve(
@@ -67,14 +75,15 @@ def serve(
     new_link: bool,
     minutes: float | None,
     criteria: tuple[str, ...],
+    workers: int,
     only_check: bool,
     as_json: bool,
 ) -> None:
-    """Open the studio of STUDY: raters come by their links and answer, you watch.
+    """Open the studio of STUDY, where raters answer in the browser.
 
-    STUDY may also be a folder of pictures, as for salon import pictures: it becomes a study beside it, STUDY-study.
-    It listens on this machine only, until --host and --base-url say otherwise. The first start copies the study into
-    the database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
+    STUDY may also be a folder of pictures, as for salon import pictures: it becomes a study beside it, STUDY-study. It
+    listens on this machine only, unless --host and --base-url say otherwise. The first start copies the study into the
+    database, writes studio.toml, which says who is asked what, and prints the owner's link. Stop it with Ctrl-C:
     nothing is lost.
 
     \b
@@ -83,12 +92,14 @@ def serve(
       salon serve posters --minutes 20                                 20 minutes for each rater
       salon serve renders --criteria taste/mood                        ask about the mood
       salon serve posters --check-config
+      salon serve posters --db postgresql://salon@/posters --workers 4
       salon serve posters --base-url https://studio.example.org        behind a reverse proxy on this machine
       salon serve posters --host 0.0.0.0 --base-url https://studio.example.org --trusted-proxy 10.89.0.0/24
     """
-    from salon.web.settings import WebSettings, check_web_settings
+    from salon.web.settings import WebSettings, check_web_settings, check_workers
 
-    folder = study_folder(_study_of_pictures(study, quiet=as_json))
+    check_workers(workers, db)
+    folder = folder_to_serve(study, quiet=as_json)
     settings = check_web_settings(
         WebSettings(folder=folder, host=host, port=port, base_url=base_url, trusted_proxies=trusted_proxies)
     )
@@ -121,7 +132,12 @@ def serve(
 
         new_password(folder, new)
         say("kept its hash; the password itself is nowhere")
-    _serve(settings, db, as_json, show_link=show_link, new_link=new_link)
+    _serve(settings, db, as_json, workers=workers, show_link=show_link, new_link=new_link)
+
+
+def folder_to_serve(place: Path, *, quiet: bool) -> Path:
+    """The folder of a study, or of the study made of a folder of pictures."""
+    return study_folder(_study_of_pictures(place, quiet=quiet))
 
 
 def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
@@ -143,22 +159,29 @@ def _study_of_pictures(place: Path, *, quiet: bool) -> Path:
     return study
 
 
-def _serve(settings: WebSettings, db: str | None, as_json: bool, *, show_link: bool, new_link: bool) -> None:
+def _serve(
+    settings: WebSettings, db: str | None, as_json: bool, *, workers: int, show_link: bool, new_link: bool
+) -> None:
     from salon.collect import open_studio
     from salon.store import held
-    from salon.web.app import create_app
-    from salon.web.server import listen, serve_app
-    from salon.web.settings import owner_token, write_address
+    from salon.web.server import listen
+    from salon.web.settings import owner_token, read_secret, takes_workers, write_address
+    from salon.web.workers import serve_studio, serve_workers
 
     folder = settings.folder
-    with held(folder), listen(settings.host, settings.port) as listening, open_studio(folder, db) as studio:
+    with held(folder, shared=takes_workers(db)), listen(settings.host, settings.port) as listening:
         settings = settings.model_copy(update={"port": listening.getsockname()[1]})
-        app = create_app(studio, settings)
-        write_address(folder, settings.address)
-        token, is_new = owner_token(folder, studio.database, renew=new_link)
-        link = f"{settings.address}/enter/{token}" if is_new or show_link else None
-        _print_served(studio, settings.address, link, as_json)
-        serve_app(app, settings, listening)
+        with open_studio(folder, db) as studio:
+            read_secret(folder)
+            write_address(folder, settings.address)
+            token, is_new = owner_token(folder, studio.database, renew=new_link)
+            link = f"{settings.address}/enter/{token}" if is_new or show_link else None
+            _print_served(studio, settings.address, link, as_json)
+            if workers == 1:
+                serve_studio(studio, settings, listening)
+        if workers > 1:
+            assert db is not None  # `check_workers` saw to it
+            serve_workers(workers, settings, db, listening)
 
 
 def _print_served(studio: Studio, address: str, link: str | None, as_json: bool) -> None:
@@ -276,7 +299,7 @@ def status(study: Path, db: str | None, as_json: bool) -> None:
 @click.option("--overwrite", is_flag=True, help="Replace a file that is there already.")
 @json_option
 def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bool) -> None:
-    """Write everything the studio of STUDY knows to the SQLite file FILE; the studio may be running.
+    """Write the database of STUDY's studio to the SQLite file FILE; the studio may be running.
 
     \b
       salon backup posters posters-monday.db
@@ -300,10 +323,9 @@ def backup(study: Path, file: Path, db: str | None, overwrite: bool, as_json: bo
 @db_option
 @json_option
 def restore(study: Path, file: Path, db: str | None, as_json: bool) -> None:
-    """Put the backup FILE into the studio of STUDY, whose database must be empty or not there yet.
+    """Restore the backup FILE into the studio of STUDY, whose database must be empty or absent.
 
-    The same file fits SQLite and PostgreSQL: a backup of one moves a studio to the other. Links stay good, and every
-    answer is as it was.
+    The same file fits SQLite and PostgreSQL, so a backup of one moves a studio to the other. Links stay valid.
 
     \b
       salon restore posters posters-monday.db
@@ -354,9 +376,9 @@ ELSEWHERE = (
 def erase(study: str, rater: str, yes: bool, as_json: bool) -> None:
     """Delete a rater and everything they gave from the study folder STUDY, for good.
 
-    Their row among the raters goes, all their judgments, and in a studio of the folder also profile, consent, visits
-    and links. The study gets a new revision that says that somebody was erased, not who. Close an open studio first, or
-    erase on its page of raters, as where a studio has its database elsewhere (salon serve --db).
+    This deletes their row and all their judgments, and in a studio also profile, consent, visits and links. The study
+    gets a new revision, which does not say who was erased. Close an open studio first, or erase on its page of raters.
+    Use that page too where the database is elsewhere (salon serve --db).
 
     \b
       salon erase posters --rater designers-7

@@ -26,7 +26,6 @@ from salon.store import EXPORTS, FIELD_FILES, KINDS, Columns, Policies
 if TYPE_CHECKING:
     from salon.fuse import DerivedRankings
     from salon.generate import GenerationProgress, ImportedPictures
-    from salon.store import FieldExport
     from salon.study import CompareWithin, Criterion, Study
 
 DERIVED = "rankings"
@@ -261,9 +260,9 @@ def export(
     """Write STUDY as Parquet, CSV, JSONL or a Hugging Face folder with a data card, or in a format of the field.
 
     The first four are study folders again: nothing is lost on the way, and every command takes them. hpdv2, hpdv3,
-    pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what has no place
-    there is counted and told. rankings is one table: the ranking of every rater, prompt and criterion that the rater's
-    own comparisons give, with what was done about cycles, ties and missing pairs.
+    pickapic, arena (FastChat's votes) and preflib hold answers only, one file for each criterion; what does not fit is
+    counted. rankings is one table: the ranking of every rater, prompt and criterion that the rater's own comparisons
+    give, with what was done about cycles, ties and missing pairs.
 
     \b
       salon export study --to csv -o tables
@@ -284,7 +283,14 @@ def export(
     if excel_safe and to != "csv":
         raise BadValue("--excel-safe is for CSV tables", found=f"--to {to}", remedy="--to csv --excel-safe")
     if to in FIELD_FILES:
-        _print_field(export_field(study_data, output, to), output, as_json)
+        result = export_field(study_data, output, to)
+        if as_json:
+            print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
+        else:
+            print_table(None, ("file", "records"), list(result.rows.items()))
+            for reason, number in result.left_out.items():
+                say(f"left out: {number:,} {reason}")
+            say(f"wrote {output}")
         return
     pictures = images or (study if isinstance(study, Path) else None)
     export_study(study_data, output, to, overwrite=overwrite, images=pictures, excel_safe=excel_safe)
@@ -306,16 +312,6 @@ def _print_rankings(derived: DerivedRankings, output: Path, overwrite: bool, as_
     )
     for policy in derived.policies:
         say(f"- {policy}")
-    say(f"wrote {output}")
-
-
-def _print_field(result: FieldExport, output: Path, as_json: bool) -> None:
-    if as_json:
-        print_json({"folder": str(output), "files": result.rows, "left_out": dict(result.left_out)})
-        return
-    print_table(None, ("file", "records"), list(result.rows.items()))
-    for reason, number in result.left_out.items():
-        say(f"left out: {number:,} {reason}")
     say(f"wrote {output}")
 
 

@@ -77,8 +77,8 @@ def heads(
     """Small heads on a frozen encoder, from the judgments of STUDY.
 
     For each criterion a head learns which of two pictures raters prefer under a prompt. Pictures become vectors once
-    and are kept in the cache. The split is by prompt; the best state is chosen on validation pairs, and test pairs are
-    not looked at: salon evaluate says what the model is worth.
+    and are kept in the cache. The split is by prompt. The best state is chosen on validation pairs; test pairs are left
+    to salon evaluate.
 
     \b
       salon train heads study -o model
@@ -223,8 +223,8 @@ _FixedSettings: type[BaseModel] = create_model("_FixedSettings", **_FIXED)
 def sweep(study: Path, output: Path, criteria: Sequence[str], as_json: bool, **flags: Any) -> None:
     """Heads on STUDY with many settings and seeds; the best by validation becomes OUTPUT/model.
 
-    Each list may be given by repeating its flag. Finished runs are kept: the same command goes on after an
-    interruption, and a longer list makes only what is new. Test pairs are not looked at.
+    Repeat a flag to give several values. Finished runs are kept: the same command continues after an interruption, and
+    a longer list runs only what is new. Test pairs are not used.
 
     \b
       salon train sweep study -o sweep

@@ -158,12 +158,12 @@ def reward(
 ) -> None:
     """A reward model with uncertainty, from the judgments of SOURCE.
 
-    SOURCE is a study folder, or a Parquet file with the columns of salon labels, or a folder of Parquet or Arrow
-    files: a million pairs need no more memory than a thousand. Pictures are files, members of WebDataset's tars, or
-    columns of SOURCE. The VLM reads a picture with its prompt; a head gives the score mu and its standard deviation
-    sigma. Several GPUs: the same command under accelerate launch, with a file of examples/reward, or under torchrun
-    with --shard. salon evaluate says what the model is worth. --plan says how much memory it takes, from the backbone's
-    config alone; without its folder, from a shape such as qwen2-vl-7b.
+    SOURCE is a study folder, or a Parquet file with the columns of salon labels, or a folder of Parquet or Arrow files:
+    a million pairs need no more memory than a thousand. Pictures are files, members of WebDataset's tars, or columns of
+    SOURCE. The VLM reads a picture with its prompt; a head gives the score mu and its standard deviation sigma. Several
+    GPUs: the same command under accelerate launch, with a file of examples/reward, or under torchrun with --shard. Test
+    the model with salon evaluate. --plan prints the memory that training needs, from the backbone's config alone or
+    from a shape such as qwen2-vl-7b.
 
     \b
       salon train reward study -o model --backbone weights/Qwen2-VL-7B-Instruct --learn lora
@@ -237,10 +237,10 @@ def _read_instruction(path: Path) -> str:
 @options_from(TrainingPairSettings)
 @json_option
 def pairs(kind: str, files: Sequence[Path], output: Path, images: Path | None, as_json: bool, **flags: Any) -> None:
-    """Write the labelled pairs of FILES for salon train reward; KIND is hpdv3, hpdv2, pickapic or imagereward.
+    """Write the labeled pairs of FILES for salon train reward; KIND is hpdv3, hpdv2, pickapic or imagereward.
 
-    The files pass by record for record, so a million pairs need no more memory than a thousand. Small files may as well
-    be imported as a study, judged, checked, and written by salon labels.
+    Files are read record by record, so a million pairs need no more memory than a thousand. To check small files first,
+    import them as a study and write them with salon labels.
 
     \b
       salon train pairs hpdv3 HPDv3/all.json -o pairs.parquet

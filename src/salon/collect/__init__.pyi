@@ -103,6 +103,7 @@ from .studio.setup import (
     database_file as database_file,
     describe_questions as describe_questions,
     first_plan as first_plan,
+    follow_settings as follow_settings,
     open_studio as open_studio,
     set_toml_values as set_toml_values,
     study_to_collect as study_to_collect,

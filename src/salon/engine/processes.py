@@ -112,7 +112,16 @@ def _run_parallel(
     busy: dict[Connection, tuple[_Worker, int]] = {}
     try:
         for index, task in tasks:
-            worker = idle.pop() if idle else _start(function)
+            if idle:
+                worker = idle.pop()
+            else:
+                context = get_context("spawn")
+                ours, theirs = context.Pipe()
+                process = context.Process(target=_work, args=(function, theirs), daemon=True)
+                with hide_main():
+                    process.start()
+                theirs.close()
+                worker = _Worker(process, ours)
             try:
                 _send(worker, (True, task))
             except Exception as error:
@@ -130,16 +139,6 @@ def _run_parallel(
         _end([*idle, *(worker for worker, _ in busy.values())])
         raise
     _idle_workers.add(function, idle)
-
-
-def _start(function: Callable[..., Any]) -> _Worker:
-    context = get_context("spawn")
-    ours, theirs = context.Pipe()
-    process = context.Process(target=_work, args=(function, theirs), daemon=True)
-    with hide_main():
-        process.start()
-    theirs.close()
-    return _Worker(process, ours)
 
 
 @contextmanager
@@ -169,23 +168,22 @@ def _finished(busy: dict[Connection, tuple[_Worker, int]], idle: list[_Worker]) 
         try:
             good, answer = pipe.recv()
         except (EOFError, OSError):
-            yield index, _death(worker, index)
+            worker.pipe.close()
+            worker.process.join(JOIN_SECONDS)
+            code = worker.process.exitcode
+            reason = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
+            yield (
+                index,
+                WorkerDied(
+                    "a worker process ended before its task was done",
+                    found=reason,
+                    where=f"task {index}",
+                    remedy="run it again; if memory ran out, with fewer processes",
+                ),
+            )
             continue
         idle.append(worker)
         yield index, answer if good else unpack_error(*answer)
-
-
-def _death(worker: _Worker, index: int) -> WorkerDied:
-    worker.pipe.close()
-    worker.process.join(JOIN_SECONDS)
-    code = worker.process.exitcode
-    reason = f"exit code {code}" if code is None or code >= 0 else f"killed by {signal.Signals(-code).name}"
-    return WorkerDied(
-        "a worker process ended before its task was done",
-        found=reason,
-        where=f"task {index}",
-        remedy="run it again; if memory ran out, with fewer processes",
-    )
 
 
 def _end(workers: list[_Worker]) -> None:

@@ -105,18 +105,14 @@ class _RayWorkers:
             return index, ray.get(finished)
         except RayActorError as error:
             self._actors = [survivor for survivor in self._actors if survivor is not actor]
-            return index, _death(index, error)
+            return index, WorkerDied(
+                "a worker must live until its task is done",
+                found=(str(error).splitlines() or ["it died"])[0],
+                where=f"task {index}",
+                remedy="run it again; if memory ran out, with fewer workers",
+            )
         except RayTaskError as error:
             return index, error.cause if isinstance(error.cause, Exception) else error
-
-
-def _death(index: int, error: Exception) -> WorkerDied:
-    return WorkerDied(
-        "a worker must live until its task is done",
-        found=(str(error).splitlines() or ["it died"])[0],
-        where=f"task {index}",
-        remedy="run it again; if memory ran out, with fewer workers",
-    )
 
 
 @ray.remote(max_restarts=0, max_task_retries=0)

@@ -292,7 +292,7 @@ def _criterion(
     if figures is not None:
         if figures.gain.high is not None and figures.gain.low is not None and figures.gain.low <= 0:
             warnings.append(
-                f"Not told apart from one fixed answer to everything, which has {figures.constant.value:.3f}."
+                f"No clear difference to one fixed answer to everything, which has {figures.constant.value:.3f}."
             )
         top = tops[number]
         warnings += [] if top is None else leak_warnings(figures.accuracy, top.oracle, TICK_ODDS)

@@ -23,7 +23,6 @@ from salon.evaluate.raters import RaterNames, choose_raters, person_judges, pers
 from salon.evaluate.results import Evaluation, ReportSettings, TickJudgeFigures, TickReport
 from salon.judge import JUDGES, RECORD_FILE, judge_names, read_record, read_verdicts
 from salon.report import first_names
-from salon.stats import Estimate
 from salon.study import Signature, Study
 
 NamedJudge = TypeVar("NamedJudge", PairJudge, TickJudge)
@@ -428,7 +427,12 @@ def judge_warnings(
         if judge.kind == "person":
             continue
         warnings += _leaks_and_gaps(judge, "pairs")
-        if judge.orders == 1 and judge.says_first is not None and _one_sided(judge.says_first):
+        # far from even, whatever the content: in one order this is all that can be said of position
+        if (
+            judge.orders == 1
+            and judge.says_first is not None
+            and (abs(judge.says_first.value - 0.5) > FAR_FROM_EVEN and judge.says_first.n >= FEW)
+        ):
             warnings.append(
                 f"names the picture shown first in {judge.says_first.value:.0%} of its answers: {judge.name}"
             )
@@ -452,8 +456,3 @@ def _failures(judge: JudgeFigures | TickJudgeFigures) -> list[str]:
         return []
     kinds = ", ".join(f"{kind} {count:,}" for kind, count in judge.usage.failed.items())
     return [f"calls without a reply count as unread, run it again to complete it: {judge.name} ({kinds})"]
-
-
-def _one_sided(share: Estimate) -> bool:
-    """Far from even, whatever the content: in one order this is all that can be said of position."""
-    return abs(share.value - 0.5) > FAR_FROM_EVEN and share.n >= FEW

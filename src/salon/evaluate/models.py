@@ -85,7 +85,18 @@ def evaluate(
 ) -> Evaluation:
     """What contestants are worth on one study or several; names of contestants tell them apart within a study."""
     settings = settings or EvaluateSettings()
-    signature = _signature(entries, settings)
+    digest = hashlib.sha256()
+    for pairs, contestants in entries:
+        digest.update(f"{pairs.data}\0{pairs.split}\0".encode())
+        for contestant in sorted(contestants, key=lambda contestant: contestant.name):
+            digest.update(f"{contestant.name}\0{contestant.signature}\0".encode("utf-8", "surrogatepass"))
+            digest.update(np.ascontiguousarray(contestant.margin).tobytes())
+    signature = Signature(
+        method="evaluate",
+        data=entries[0][0].data[:12],
+        settings={**settings.model_dump(exclude={"seed"}), "contestants": digest.hexdigest()[:12]},
+        seed=settings.seed,
+    )
     shared = {"signature": signature, "signature_line": str(signature), "level": settings.level}
     parts = [_study_parts(pairs, contestants, settings, progress) for pairs, contestants in entries]
     also = tuple(Evaluation(**shared, **part, policies=()) for part in parts[1:])
@@ -216,21 +227,6 @@ def _seed_spreads(contestants: Sequence[PairContestant], judges: Sequence[JudgeF
             numbers = {"mean": x.mean(), "sd": x.std(ddof=1), "low": x.min(), "high": x.max()}
             spreads.append(SeedSpread(names=tuple(names), n=len(x), **{key: float(v) for key, v in numbers.items()}))
     return tuple(spreads)
-
-
-def _signature(entries: Sequence[StudyEntry], settings: EvaluateSettings) -> Signature:
-    digest = hashlib.sha256()
-    for pairs, contestants in entries:
-        digest.update(f"{pairs.data}\0{pairs.split}\0".encode())
-        for contestant in sorted(contestants, key=lambda contestant: contestant.name):
-            digest.update(f"{contestant.name}\0{contestant.signature}\0".encode("utf-8", "surrogatepass"))
-            digest.update(np.ascontiguousarray(contestant.margin).tobytes())
-    return Signature(
-        method="evaluate",
-        data=entries[0][0].data[:12],
-        settings={**settings.model_dump(exclude={"seed"}), "contestants": digest.hexdigest()[:12]},
-        seed=settings.seed,
-    )
 
 
 # -- what models say ---------------------------------------------------------------------------------------------------
@@ -429,7 +425,14 @@ def test_pairs_for(
         rows &= _in_split(opened, model, settings.split)
     study = opened.study
     word = settings.split if own else "all"
-    notes = _notes(opened, models)
+    # criteria of different names that are held against each other
+    ids = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
+    pairs = [(model.name, *pair) for model in models for pair in match_criteria(model.card, ids).items()]
+    notes = [
+        f"{id} of {opened.study.name} is held against {own}, the only criterion that {name} knows"
+        for name, id, own in pairs
+        if id != own
+    ]
     if models and not own and settings.split != "all":
         notes.append(f"no model was trained on {study.name}, so all its prompts are taken")
     table = opened.labels.filter(pa.array(rows))
@@ -452,17 +455,6 @@ def test_pairs_for(
         simulated=study.simulated,
     )
     return trial, notes
-
-
-def _notes(opened: OpenStudy, models: Sequence[LoadedModel]) -> list[str]:
-    """Criteria of different names that are held against each other."""
-    ids = pc.unique(text_of(opened.labels, "criterion")).to_pylist()
-    pairs = [(model.name, *pair) for model in models for pair in match_criteria(model.card, ids).items()]
-    return [
-        f"{id} of {opened.study.name} is held against {own}, the only criterion that {name} knows"
-        for name, id, own in pairs
-        if id != own
-    ]
 
 
 def is_own(model: LoadedModel, opened: OpenStudy) -> bool:

@@ -69,7 +69,7 @@ from salon.study import Study
 LEAK = (
     "LEAK: a model was trained on what it is tested on, or nobody knows. These numbers say nothing about new pictures."
 )
-NO_CEILING = "No ceiling: these accuracies cannot be told from good or bad ones."
+NO_CEILING = "No ceiling: nobody can say whether these accuracies are good or bad."
 FEWEST_WORDS = 3
 """A judge that says no more than its verdict is not quoted."""
 
@@ -460,7 +460,7 @@ def _to_best_words(report: Evaluation, judge: JudgeFigures | TickJudgeFigures) -
 
 def _tick_words(judge: TickJudgeFigures) -> Markup:
     figures, gain, lean = judge.macro, judge.macro.gain, judge.macro.lean
-    against = "not told apart from"
+    against = "no clear difference to"
     if gain.low is not None and gain.high is not None and not gain.low <= 0 <= gain.high:
         against = "above" if gain.low > 0 else "below"
     parts = [
@@ -475,7 +475,7 @@ def _tick_words(judge: TickJudgeFigures) -> Markup:
         parts.append(Markup("could not be read on {}").format(estimate_value(figures.unread, None)))
     if judge.to_best is not None:
         apart = judge.to_best.high is not None and judge.to_best.high < 0
-        parts.append(Markup("{} the best").format("below" if apart else "not told apart from"))
+        parts.append(Markup("{} the best").format("below" if apart else "no clear difference to"))
     return Markup(", ").join(parts) + Markup(".")
 
 

@@ -235,7 +235,7 @@ def difference_table(report: Evaluation, target: TargetFigures, names: Names) ->
     """Every two scorers on the same items."""
     parts: list[Part] = [
         Column("pair", "First less second"), (ScorerDifference, ("srcc", "mae")),
-        Column("apart", "Told apart", "badge"),
+        Column("apart", "Difference", "badge"),
     ]  # fmt: skip
     rows = [
         (

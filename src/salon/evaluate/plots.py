@@ -158,6 +158,8 @@ def reliability_plot(bins: Sequence[CalibrationBin], *, title: str, width: int) 
     y = LinearScale(max(0.0, low), min(1.0, high), bottom, top)
     left = y_ticks_width(y, room=_ROOM)
     x = LinearScale(*domain([bin.predicted for bin in bins], include=[0.5, 0.55], pad=0.05), left, width - 10)
+    # the part of the diagonal that lies in the plot
+    low, high = max(x.low, y.low), min(x.high, y.high)
     return canvas(
         width,
         _HEIGHT,
@@ -165,16 +167,10 @@ def reliability_plot(bins: Sequence[CalibrationBin], *, title: str, width: int) 
         "; ".join(f"said {numbers.fixed(b.predicted)}, got {numbers.fixed(b.observed.value)}" for b in bins) + ".",
         text(0, 12, "share of votes", "axis-label", room=width),
         y_grid(y, left, width - 10, room=_ROOM),
-        _honest(x, y),
+        line(x(low), y(low), x(high), y(high), "null-line"),
         *(_reliability_dot(bin, x, y) for bin in bins),
         x_axis(x, bottom, width, label="chance given", room=46),
     )
-
-
-def _honest(x: LinearScale, y: LinearScale) -> Markup:
-    """The part of the diagonal that lies in the plot."""
-    low, high = max(x.low, y.low), min(x.high, y.high)
-    return line(x(low), y(low), x(high), y(high), "null-line")
 
 
 def _reliability_dot(bin: CalibrationBin, x: LinearScale, y: LinearScale) -> Markup:

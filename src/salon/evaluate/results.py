@@ -384,7 +384,7 @@ class ScorerDifference(Noun):
     second: str = Field(description="The other.")
     srcc: Rate = Field(title="SRCC", description="SRCC of the first less the second's.")
     mae: MaybeRate = Field(title="MAE", description="The same of MAE; below 0 the first is closer.")
-    apart: bool = Field(title="Told apart", description="Whether the interval of the SRCC difference leaves out 0.")
+    apart: bool = Field(title="Clear difference", description="Whether the interval of the SRCC difference excludes 0.")
 
 
 class PartDifference(Noun):
@@ -406,7 +406,7 @@ class OverBase(Noun):
     mae: MaybeRate = Field(description="Difference of MAE; below 0 the trained one is closer.")
     rmse: MaybeRate = Field(description="Difference of RMSE.")
     mean: Annotated[Estimate | None, Format("estimate", 2)] = Field(description="Difference of the mean predictions.")
-    apart: bool = Field(description="Whether the interval of the SRCC difference leaves out 0.")
+    apart: bool = Field(description="Whether the interval of the SRCC difference excludes 0.")
     categories: tuple[PartDifference, ...] = Field(description="Category by category.")
     criteria: tuple[PartDifference, ...] = Field(description="Criterion by criterion.")
 

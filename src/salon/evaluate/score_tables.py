@@ -117,7 +117,14 @@ def read_predictions(
             )  # its VLM leaves memory
             places.append(None)
             continue
-        place, there = model_folder(name), _files(folder, name)
+        # the table called `name`, or those of its criteria
+        home = folder / SCORES_FOLDER
+        if any(letter in name for letter in "/\\:\0"):
+            files = []
+        else:
+            whole = scores_file(home, name)
+            files = [whole] if whole.is_file() else sorted(home.glob(f"{glob.escape(name)}{MARK}*.parquet"))
+        place, there = model_folder(name), files
         there = there or _run_scorers(study, folder, [name], device, progress)
         predictions.append(
             _prediction(place.name if place else name, [_read(study, frame, file) for file in there], frame)
@@ -182,15 +189,6 @@ def _ask_rater(run: RaterRun, name: str, frame: ScoreFrame, progress: Progress) 
         values = np.array([by_item.get(item, np.nan) for item in frame.items], np.float64)
         tables.append(_ScoreFile(scorer.name, scorer.card.criterion, values, scorer.card, str(scorer.signature)))
     return _prediction(name, tables, frame)
-
-
-def _files(folder: Path, name: str) -> list[Path]:
-    """The table called `name`, or those of its criteria."""
-    home = folder / SCORES_FOLDER
-    if any(letter in name for letter in "/\\:\0"):
-        return []
-    whole = scores_file(home, name)
-    return [whole] if whole.is_file() else sorted(home.glob(f"{glob.escape(name)}{MARK}*.parquet"))
 
 
 def _run_scorers(
@@ -318,7 +316,12 @@ def _fused_target(study: Study, frame: ScoreFrame) -> Target:
             values[place[row.item], column[row.criterion]] = row.value
     if report.method in (*ANCHORED, *RATED):
         values = _upright(values, study, frame)
-    apart = None if report.scale_low is not None else _groups_of(study, frame)
+    if report.scale_low is not None:
+        apart: NDArray[np.int64] | None = None
+    else:
+        item, _ = _places(study, frame)
+        apart = np.zeros(len(frame.items), np.int64)
+        apart[item[item >= 0]] = study.item_groups[item >= 0]
     name = f"fused scores ({report.method}, scale {report.scale})"
     return Target(name, values, report.scale_low, report.scale_high, apart)
 
@@ -331,13 +334,6 @@ def _upright(values: Floats, study: Study, frame: ScoreFrame) -> Floats:
         if scale is not None and not scale.higher_is_better:
             turned[:, number] = scale.low + scale.high - turned[:, number]
     return turned
-
-
-def _groups_of(study: Study, frame: ScoreFrame) -> NDArray[np.int64]:
-    item, _ = _places(study, frame)
-    groups = np.zeros(len(frame.items), np.int64)
-    groups[item[item >= 0]] = study.item_groups[item >= 0]
-    return groups
 
 
 def _rating_target(study: Study, frame: ScoreFrame, which: str) -> Target:

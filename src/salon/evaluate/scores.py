@@ -232,7 +232,12 @@ def _cell(x: Floats, y: Floats, w: Floats, ends: tuple[float, float] | None, mis
         correlations = agreement_draws(filled[used], y[used], w[:, used])[:, :3]
         spread = agreement_draws(y[used], y[used], w[:, used])[:, 0]  # 1 where the target varies, else NaN
         correlations = np.where(np.isnan(correlations) & ~np.isnan(spread)[:, None], 0.0, correlations)
-    error = _distances(x, y, ends, missing)
+    # distances; of a missing prediction the largest that the scale allows, or NaN where it is left out
+    if ends is None:
+        error = np.full(len(x), np.nan)
+    else:
+        worst = np.maximum(np.abs(y - ends[0]), np.abs(ends[1] - y)) if missing == "worst" else np.full(len(x), np.nan)
+        error = np.where(np.isfinite(x), np.abs(x - y), worst)
     zero_filled = np.where(there, x, 0.0)
     has_error = np.isfinite(error)
     sums = {
@@ -251,14 +256,6 @@ def _cell(x: Floats, y: Floats, w: Floats, ends: tuple[float, float] | None, mis
     constant = bool(there.any() and varies and len(np.unique(x[there])) == 1)
     scored_srcc = 0.0 if constant and there.sum() >= LEAST else float(alone)
     return _Cell(correlations, sums, scored_srcc, len(x), int(there.sum()), constant)
-
-
-def _distances(x: Floats, y: Floats, ends: tuple[float, float] | None, missing: Missing) -> Floats:
-    """Distances; of a missing prediction the largest that the scale allows, or NaN where it is left out."""
-    if ends is None:
-        return np.full(len(x), np.nan)
-    worst = np.maximum(np.abs(y - ends[0]), np.abs(ends[1] - y)) if missing == "worst" else np.full(len(x), np.nan)
-    return np.where(np.isfinite(x), np.abs(x - y), worst)
 
 
 def pool_cells(cells: ScoreCells, chosen: Sequence[bool] | NDArray[np.bool_]) -> dict[str, Floats]:

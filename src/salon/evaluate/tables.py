@@ -369,7 +369,7 @@ def comparison_table(report: Evaluation, names: Names) -> Table | None:
         (PairedFigures, ("first_only", "second_only", "pairs")),
     ]  # fmt: skip
     rows = [
-        (pair, Badge("told apart", "clear") if pair.p_holm < SURE else Badge("not told apart", "open"), pair)
+        (pair, Badge("clear difference", "clear") if pair.p_holm < SURE else Badge("no clear difference", "open"), pair)
         for pair in report.comparisons[:MOST_COMPARISONS]
     ]
     caption = "Differences of accuracy on the same pairs, prompts drawn together, with {} intervals."

@@ -143,7 +143,12 @@ def random_placements(plan: BridgePlan, settings: BridgeSettings) -> Ints:
 
 def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: BridgeSettings) -> Ints:
     """For every item that waits, the opponents with the highest gain, summed over criteria."""
-    met = _opponents_met(plan, answers)
+    # (rest, pool) was the item shown with the pool item, whatever the answer?
+    places = plan.place[answers.pairs]
+    placement = (places >= 0).sum(axis=1) == 1
+    item = np.where(places[placement, 0] >= 0, answers.pairs[placement, 1], answers.pairs[placement, 0])
+    met = np.zeros((len(plan.rest), len(plan.pool)), bool)
+    met[np.searchsorted(plan.rest, item), places[placement].max(axis=1, initial=-1)] = True
     room = np.minimum(settings.opponents, len(plan.pool)) - met.sum(axis=1)
     gains, certain = np.zeros(met.shape), np.ones(len(plan.rest), bool)
     for criterion in range(answers.outcomes.shape[1]):
@@ -162,13 +167,3 @@ def _adaptive_placements(plan: BridgePlan, answers: BridgeAnswers, settings: Bri
     item, opponent = np.nonzero(met)
     half = plan.questions(plan.rest[item], plan.pool[opponent]) if settings.both_orders else fresh[:0]
     return plan.unasked(np.concatenate([half, fresh]), answers)
-
-
-def _opponents_met(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:
-    """(rest, pool) was the item shown with the pool item, whatever the answer?"""
-    places = plan.place[answers.pairs]
-    placement = (places >= 0).sum(axis=1) == 1
-    item = np.where(places[placement, 0] >= 0, answers.pairs[placement, 1], answers.pairs[placement, 0])
-    met = np.zeros((len(plan.rest), len(plan.pool)), bool)
-    met[np.searchsorted(plan.rest, item), places[placement].max(axis=1, initial=-1)] = True
-    return met

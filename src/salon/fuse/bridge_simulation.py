@@ -100,7 +100,11 @@ def rehearse_bridge(
     random = _random_rounds(plan, judge, chosen)
     progress("adaptive opponents")
     pool = random[0].where(_in_pool(plan, random[0]))
-    adaptive = _adaptive_rounds(judge, chosen, pool)
+    # the same for adaptive opponents; where nobody is left to ask, the last answers stand
+    rounds: list[BridgeAnswers] = []
+    ids = [str(item) for item in range(chosen.items)]
+    run_bridge(ids, judge, chosen.bridge(adaptive=True), answers=pool, save=rounds.append)
+    adaptive = (rounds + [rounds[-1] if rounds else pool] * chosen.opponents)[: chosen.opponents]
     from scipy.stats import spearmanr
 
     progress("scores")
@@ -153,14 +157,6 @@ def _random_rounds(plan: BridgePlan, judge: SimulatedJudge, settings: RehearsalS
     placed = ~_in_pool(plan, answers)
     turn[placed] = np.tile(np.arange(settings.opponents), len(plan.rest))
     return [answers.where(turn <= k) for k in range(settings.opponents)]
-
-
-def _adaptive_rounds(judge: SimulatedJudge, settings: RehearsalSettings, pool: BridgeAnswers) -> list[BridgeAnswers]:
-    """The same for adaptive opponents; where nobody is left to ask, the last answers stand."""
-    rounds: list[BridgeAnswers] = []
-    ids = [str(item) for item in range(settings.items)]
-    run_bridge(ids, judge, settings.bridge(adaptive=True), answers=pool, save=rounds.append)
-    return (rounds + [rounds[-1] if rounds else pool] * settings.opponents)[: settings.opponents]
 
 
 def _in_pool(plan: BridgePlan, answers: BridgeAnswers) -> NDArray[np.bool_]:

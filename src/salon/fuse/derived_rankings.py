@@ -151,7 +151,13 @@ def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Co
     beats[pairs.j[second], pairs.i[second]] = 1
     cyclic_triples = int(np.trace(beats @ beats @ beats)) // 3
     missing, cycles = n * (n - 1) // 2 - len(pairs.i), cyclic_triples
-    strength = _strengths(pairs, missing)
+    answers = pairs.wins + pairs.losses + pairs.ties
+    if not missing and np.ptp(answers) == 0:
+        points = np.bincount(pairs.i, pairs.wins + pairs.ties / 2, pairs.items)
+        points += np.bincount(pairs.j, pairs.losses + pairs.ties / 2, pairs.items)
+        strength = np.asarray(points / (answers[0] * (pairs.items - 1)))
+    else:
+        strength = fit_pairs(pairs, "bradley-terry", prior=PRIOR).scores
     rank = rankdata(-np.round(strength / ALIKE), method="min").astype(np.int64)
     shared = len(np.unique(rank)) < n
     counts["with a cycle"] += cycles > 0
@@ -163,12 +169,3 @@ def _ranking(items: Ints, pairs: PairCounts, equal: Equal, lot: Ints, counts: Co
     if equal == "drawn":
         rank = 1 + np.lexsort((lot, rank)).argsort()
     return _DerivedRanking(items, strength, rank, len(pairs.i), missing, cycles)
-
-
-def _strengths(pairs: PairCounts, missing: int) -> Floats:
-    answers = pairs.wins + pairs.losses + pairs.ties
-    if not missing and np.ptp(answers) == 0:
-        points = np.bincount(pairs.i, pairs.wins + pairs.ties / 2, pairs.items)
-        points += np.bincount(pairs.j, pairs.losses + pairs.ties / 2, pairs.items)
-        return np.asarray(points / (answers[0] * (pairs.items - 1)))
-    return fit_pairs(pairs, "bradley-terry", prior=PRIOR).scores

@@ -395,7 +395,18 @@ def _group_notes(groups: Sequence[FuseGroup], fate: str) -> list[str]:
 def _cluster(study: Study, groups: Sequence[FuseGroup], method: str, settings: FuseSettings) -> Cluster:
     """What a repetition of the study would draw anew."""
     if settings.cluster != "auto":
-        _check_clusters(groups, method, settings.cluster)
+        # clusters asked for by name must be there, two in every group
+        kinds = {"answer": (), "both": ("rater", "prompt")}.get(settings.cluster, (settings.cluster,))
+        for kind in kinds:
+            for group, count in zip(groups, _kinds(groups, method, kind)):
+                if count < 2:
+                    codes = cluster_codes(group.by_kind[protocol_of(method)], kind)
+                    raise TooFew(
+                        f"an error over {kind}s needs at least two of them in every group",
+                        found=f"no {kind}s" if (codes < 0).all() else f"one {kind}",
+                        where=group.where,
+                        remedy="--cluster answer takes these raters and prompts as given",
+                    )
         return settings.cluster
     crowded = any(study.crowds[group.raters].any() for group in groups)
     if settings.by == "generator" and min(_kinds(groups, method, "prompt")) >= ENOUGH_CLUSTERS:
@@ -412,21 +423,6 @@ def _cluster(study: Study, groups: Sequence[FuseGroup], method: str, settings: F
 def _kinds(groups: Sequence[FuseGroup], method: str, cluster: str) -> list[int]:
     """How many raters, or prompts, answered in each group."""
     return [len(np.unique(cluster_codes(group.by_kind[protocol_of(method)], cluster))) for group in groups]
-
-
-def _check_clusters(groups: Sequence[FuseGroup], method: str, cluster: Cluster) -> None:
-    """Clusters asked for by name must be there, two in every group."""
-    kinds = {"answer": (), "both": ("rater", "prompt")}.get(cluster, (cluster,))
-    for kind in kinds:
-        for group, count in zip(groups, _kinds(groups, method, kind)):
-            if count < 2:
-                codes = cluster_codes(group.by_kind[protocol_of(method)], kind)
-                raise TooFew(
-                    f"an error over {kind}s needs at least two of them in every group",
-                    found=f"no {kind}s" if (codes < 0).all() else f"one {kind}",
-                    where=group.where,
-                    remedy="--cluster answer takes these raters and prompts as given",
-                )
 
 
 def _scale(groups: Sequence[FuseGroup], method: str) -> tuple[str, float | None, float | None]:

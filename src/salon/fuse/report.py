@@ -468,6 +468,12 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
         _winner_card(boards, names),
         _width_card(here),
     ]
+    sentences = [
+        "Scores are always the fit itself, never the middle of a bootstrap.",
+        "Each number of this page carries its path in the JSON of the same fusion.",
+    ]
+    if here.signature.seed is not None:
+        sentences.append(Markup("Everything drawn by chance comes from seed {}.").format(fixed(here.signature.seed, 0)))
     return Page(
         title=f"How good is each {report.by}?",
         tab=f"Scores: {brief(report.study)}",
@@ -477,7 +483,7 @@ def fuse_page(report: FuseReport, prompts: Mapping[str, str] | None = None) -> P
         answer=Answer(_answer_words(here, boards, names), first_figure(here, names, boards), _next_steps(here, boards)),
         cards=cards,
         sections=[section for section in sections if section is not None],
-        notes=_notes(here),
+        notes=[*([SIMULATED] if here.simulated else []), Markup(" ").join(sentences)],
         signature=one_way(report.signature_line),
     )
 
@@ -497,13 +503,13 @@ def _answer_words(report: FuseReport, boards: Sequence[ScoreBoard], names: Score
         words = "{} of {} have a clear winner: one {} that is significantly better than all others."
         return [Markup(words).format(fixed(clear, 0), count_noun(len(boards), "group"), report.by)]
     if sizes[0] == 1:
-        return [Markup("{} is best: significantly better than each of {}.").format(best, _others(boards[0], report.by))]
+        return [
+            Markup("{} is best: significantly better than each of {}.").format(
+                best, count_noun(len(boards[0].rows) - 1, f"other {report.by}")
+            )
+        ]
     words = "No clear winner: {} of {} are not significantly worse than the best. {} has the highest score."
     return [Markup(words).format(fixed(sizes[0], 0), count_noun(len(boards[0].rows), report.by), best)]
-
-
-def _others(board: ScoreBoard, noun: str) -> Markup:
-    return count_noun(len(board.rows) - 1, f"other {noun}")
 
 
 def _next_steps(report: FuseReport, boards: Sequence[ScoreBoard]) -> list[str]:
@@ -560,15 +566,3 @@ def _width_card(report: FuseReport) -> Card:
         width,
         note + (Markup("; {} without").format(count_noun(missing, "score")) if missing else Markup("")),
     )
-
-
-def _notes(report: FuseReport) -> list[str]:
-    sentences = [
-        "Scores are always the fit itself, never the middle of a bootstrap.",
-        "Each number of this page carries its path in the JSON of the same fusion.",
-    ]
-    if report.signature.seed is not None:
-        sentences.append(
-            Markup("Everything drawn by chance comes from seed {}.").format(fixed(report.signature.seed, 0))
-        )
-    return [*([SIMULATED] if report.simulated else []), Markup(" ").join(sentences)]

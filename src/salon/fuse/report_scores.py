@@ -279,7 +279,7 @@ def _overview(report: FuseReport, names: ScoreNames, boards: Sequence[ScoreBoard
         Column("items", "Scored", "count"),
         Column("first", "First"),
         Column("score", f"Score ({scale_words(report)})", "estimate"),
-        Column("tier", "Tier 1 holds", "count", hint="How many cannot be told from the best"),
+        Column("tier", "Tier 1 holds", "count", hint="How many do not differ significantly from the best"),
     ]
     rows = [
         {

@@ -143,7 +143,7 @@ class ScoreRow(Noun):
     rank_low: int | None = Field(description="Best rank it may hold at the report's level.")
     rank_high: int | None = Field(description="Worst rank it may hold.")
     tier: int | None = Field(
-        title="Tier", description="1 = cannot be told apart from the best; then the best of the rest."
+        title="Tier", description="1 = does not differ significantly from the best; then the best of the rest."
     )
     rating_anchor: bool = Field(default=False, description="Whether its ratings tie the latent scale to the ratings.")
 
@@ -225,7 +225,7 @@ class GroupFigures(Noun):
     worst_pairs: tuple[PairResidual, ...] = Field(description="The pairs that the fit explains worst, at most ten.")
     rating_anchors: int = Field(description="Rating anchors chosen.")
     missing_levels: tuple[float, ...] = Field(description="Rating levels without a rating anchor.")
-    alike: tuple[tuple[str, ...], ...] = Field(description="Runs of items that cannot be told apart from each other.")
+    alike: tuple[tuple[str, ...], ...] = Field(description="Runs of items that do not differ significantly.")
     errors: str = Field(title="Errors", description="How the errors were made.")
     df: Annotated[float | None, Format("number", 0)] = Field(
         title="df", description="Degrees of freedom of the errors; None = normal."

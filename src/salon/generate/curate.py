@@ -126,7 +126,13 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
     if not 0 < share <= 1:
         raise BadValue("a share above 0 and up to 1 is needed", found=share)
     items = list(study.nouns("items"))
-    scores = _scores(study, scorer, items)
+    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
+    scores = list(scorer.score(items, [prompts.get(item.prompt or "") for item in items]))
+    if len(scores) != len(items):
+        raise BadValue(f"one score for each of {len(items)} items is needed", found=len(scores), where=scorer.name)
+    for item, score in zip(items, scores):
+        if score is not None and not math.isfinite(score):
+            raise BadValue("a score must be a finite number or None", found=score, where=f"{scorer.name}, {item.id}")
     best_items: set[str] = set()
     lowest: dict[str, float] = {}
     groups: dict[str, list[tuple[float, Item]]] = defaultdict(list)
@@ -156,17 +162,6 @@ def keep_top(study: Study, scorer: Scorer, share: float) -> TopShareSelection:
         lowest=lowest,
         signature=f"keep-top|share:{share:g}|{scorer.signature}",
     )
-
-
-def _scores(study: Study, scorer: Scorer, items: Sequence[Item]) -> list[float | None]:
-    prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
-    scores = list(scorer.score(items, [prompts.get(item.prompt or "") for item in items]))
-    if len(scores) != len(items):
-        raise BadValue(f"one score for each of {len(items)} items is needed", found=len(scores), where=scorer.name)
-    for item, score in zip(items, scores):
-        if score is not None and not math.isfinite(score):
-            raise BadValue("a score must be a finite number or None", found=score, where=f"{scorer.name}, {item.id}")
-    return scores
 
 
 def _with_nouns(study: Study, **nouns: Sequence[Prompt] | Sequence[Item]) -> Study:

@@ -88,7 +88,17 @@ def check_ready(
     place = present_folder(Path(folder))
     items = list(study.nouns("items"))
     lines, torn = read_generations(place)
-    pictures, problems = _decode_all(items, place, progress or (lambda _: None))
+    # every picture decoded whole, on all cores
+    step = progress or (lambda _: None)
+    pictures: list[_DecodedItem] = []
+    problems: list[ReadyProblem] = []
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        for item, result in zip(items, pool.map(lambda item: _decode(item, place), items)):
+            step(item.id)
+            if isinstance(result, ReadyProblem):
+                problems.append(result)
+            else:
+                pictures.append(result)
     problems += _shapes(pictures, settings.tolerance)
     problems += _twins(pictures)
     problems += _failed(items, lines.values())
@@ -106,22 +116,6 @@ def check_ready(
         problems=tuple(problems),
         notes=tuple(_notes(items, pictures, torn)),
     )
-
-
-def _decode_all(
-    items: Sequence[Item], folder: Path, step: Callable[[str], None]
-) -> tuple[list[_DecodedItem], list[ReadyProblem]]:
-    """Every picture decoded whole, on all cores."""
-    pictures: list[_DecodedItem] = []
-    problems: list[ReadyProblem] = []
-    with ThreadPoolExecutor(os.cpu_count()) as pool:
-        for item, result in zip(items, pool.map(lambda item: _decode(item, folder), items)):
-            step(item.id)
-            if isinstance(result, ReadyProblem):
-                problems.append(result)
-            else:
-                pictures.append(result)
-    return pictures, problems
 
 
 def _decode(item: Item, folder: Path) -> _DecodedItem | ReadyProblem:

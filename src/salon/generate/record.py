@@ -290,7 +290,7 @@ def start_from_generation(line: Generation, folder: Path) -> StartPicture:
     if line.image is None or not line.is_stored(folder):
         raise BadFile(
             "the picture to start from is needed as it was made", found="none, or another one", where=line.item,
-            remedy="put the file back, or begin anew in another folder",
+            remedy="put the file back, or start again in another folder",
         )  # fmt: skip
     layout = None if line.layout is None else (folder / line.layout).read_text(encoding="utf-8")
     return StartPicture(image=(folder / line.image).read_bytes(), layout=layout)

@@ -128,7 +128,15 @@ def _ask_canaries(vlm: OpenAIChat, canaries: Sequence[Conversation], day: date, 
     for index, reply in vlm.reply(dated):
         canary = canaries[index]
         model = reply.model if isinstance(reply, Reply) else None
-        words = _answer_words(reply, canary.options)
+        if isinstance(reply, NoReply):
+            words = f"no reply: {reply.kind}"
+        else:
+            text = reply.text.encode("utf-8", "replace")
+            place = verdict_place(text, canary.options)
+            if place is None:
+                words = reply.text
+            else:
+                words = max((option for option in canary.options if text.startswith(option.encode(), place)), key=len)
         answers.append(
             CanaryAnswer(day=day.isoformat(), question=vlm.key(canary), again=again, answer=words, model=model)
         )
@@ -162,16 +170,6 @@ def _first_answers(answers: Iterable[CanaryAnswer]) -> dict[str, CanaryAnswer]:
         if not answer.again:
             firsts.setdefault(answer.question, answer)
     return firsts
-
-
-def _answer_words(reply: Reply | NoReply, options: Sequence[str]) -> str:
-    if isinstance(reply, NoReply):
-        return f"no reply: {reply.kind}"
-    text = reply.text.encode("utf-8", "replace")
-    place = verdict_place(text, options)
-    if place is None:
-        return reply.text
-    return max((option for option in options if text.startswith(option.encode(), place)), key=len)
 
 
 def _names(answers: Iterable[CanaryAnswer]) -> tuple[str, ...]:

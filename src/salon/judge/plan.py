@@ -158,7 +158,12 @@ def plan_run(
     texts = templates or Templates.builtin()
     criteria = _criteria(study, settings, looks=looks)
     points = points or (ticked_points(study) if settings.protocol == "checklist" else ())
-    questions = _questions(study, criteria, settings, pairs, points)
+    if settings.protocol == "compare":
+        questions = pair_questions(study, criteria, settings, pairs)
+    elif settings.protocol == "rate":
+        questions = point_questions(study, criteria, settings)
+    else:
+        questions = checklist_questions(study, criteria, settings, points)
     if not questions:
         remedies = {
             "compare": "people judged no pair here: compare all pairs with --pairs all, or give a file of pairs",
@@ -219,20 +224,6 @@ def _check_criterion(criterion: Criterion, settings: JudgeSettings) -> None:
             found="a criterion without",
             remedy="write it under the criterion in study.toml, or judge others with --criterion",
         )
-
-
-def _questions(
-    study: Study,
-    criteria: tuple[str, ...],
-    settings: JudgeSettings,
-    pairs: Sequence[Pair] | None,
-    points: Sequence[Point],
-) -> list[JudgeQuestion]:
-    if settings.protocol == "compare":
-        return pair_questions(study, criteria, settings, pairs)
-    if settings.protocol == "rate":
-        return point_questions(study, criteria, settings)
-    return checklist_questions(study, criteria, settings, points)
 
 
 def check_pictures(plan: JudgePlan, step: Step) -> None:

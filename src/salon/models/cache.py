@@ -136,7 +136,12 @@ def file_sha256(path: Path) -> str:
             "a file that stays as it is while it is read is needed", found="a change", where=str(path),
             remedy="try again when it is written",
         )  # fmt: skip
-    _cache_hash(real, stamp, digest)
+    if stamp.is_settled:
+        _FILE_HASHES[real, stamp] = digest
+        if stamp.size >= _CACHED_FROM:
+            cache = ResultCache()
+            cache.keep({_key(real, stamp): digest})
+            cache.close()
     return digest
 
 
@@ -152,16 +157,6 @@ def _cached_hash(real: str, stamp: FileStamp) -> str | None:
     finally:
         cache.close()
     return digest if isinstance(digest, str) and len(digest) == 64 else None
-
-
-def _cache_hash(real: str, stamp: FileStamp, digest: str) -> None:
-    if not stamp.is_settled:
-        return
-    _FILE_HASHES[real, stamp] = digest
-    if stamp.size >= _CACHED_FROM:
-        cache = ResultCache()
-        cache.keep({_key(real, stamp): digest})
-        cache.close()
 
 
 def _key(real: str, stamp: FileStamp) -> str:

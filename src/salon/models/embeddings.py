@@ -80,7 +80,15 @@ def encode_pictures(
         work = Embedding(encoder, lacking, threads)
         unreadable |= _compute(work, [WorkTask(sha, (unique[sha], sha)) for sha in keys], store, settings, tell)
     if unreadable:
-        raise _unreadable(unreadable, len(paths))
+        folder = os.path.commonpath([Path(path).absolute().parent for path in unreadable])
+        first = [f"{os.path.relpath(path, folder)} ({why})" for path, why in list(unreadable.items())[:_MAX_NAMED]]
+        raise BadFile(
+            "pictures that can be read are needed",
+            found=f"{len(unreadable):,} of {len(paths):,} that cannot: {', '.join(first)}"
+            + (", ..." if len(unreadable) > _MAX_NAMED else ""),
+            where=folder,
+            remedy="repair or remove them; the vectors of all others are kept, so the next run is short",
+        )
     order = np.array([store.place[sha] for sha in hashes], np.intp)
     same = np.array_equal(order, np.arange(len(unique)))  # a second copy of all rows only where it is needed
     return {name: rows if same else rows[order] for name, rows in store.rows.items()}
@@ -221,17 +229,6 @@ def _part_table(encoder: Encoder, name: str, cache: EmbeddingCache) -> Embedding
         names = ", ".join(part.name for part in encoder.parts)
         raise BadValue(f"a part of {encoder.name} is needed", found=repr(name), remedy=names)
     return cache.shelf(part.signature or f"{name} of {encoder.signature}", part.width)
-
-
-def _unreadable(bad: dict[str, str], total: int) -> BadFile:
-    folder = os.path.commonpath([Path(path).absolute().parent for path in bad])
-    first = [f"{os.path.relpath(path, folder)} ({why})" for path, why in list(bad.items())[:_MAX_NAMED]]
-    return BadFile(
-        "pictures that can be read are needed",
-        found=f"{len(bad):,} of {total:,} that cannot: {', '.join(first)}{', ...' if len(bad) > _MAX_NAMED else ''}",
-        where=folder,
-        remedy="mend or remove them; the vectors of all others are kept, so the next run is short",
-    )
 
 
 # -- the cache ---------------------------------------------------------------------------------------------------------

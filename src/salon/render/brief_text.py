@@ -205,6 +205,13 @@ def _free_brief(prompt: Prompt) -> dict[str, object]:
     words = _QUOTED.sub(" ", text)
     category = _category(prompt)
     fields: dict[str, object] = dict(zip(LABELS, [part for part in quoted if part])) or {"headline": _topic(words)}
+    side = r"(left|right|cent(?:er|re))"
+    match = re.search(rf"\b{side}[- ]?(?:aligned|justified)|\baligned (?:to the )?{side}", words, re.IGNORECASE)
+    if match is None:
+        align: str | None = None
+    else:
+        word = (match.group(1) or match.group(2)).lower()
+        align = "center" if word.startswith("cent") else word
     return {
         **fields,
         "id": prompt.id,
@@ -216,7 +223,7 @@ def _free_brief(prompt: Prompt) -> dict[str, object]:
         "mood": first_named(words, MOOD_WORDS) or "bold",
         "palette": named_colors(words)[:5],
         "headline_at": _place(words),
-        "align": _align(words),
+        "align": align,
     }
 
 
@@ -246,15 +253,6 @@ def _place(words: str) -> str | None:
     if match is None:
         return None
     return {"top": "top", "bottom": "bottom"}.get(match.group(1).lower(), "middle")
-
-
-def _align(words: str) -> str | None:
-    side = r"(left|right|cent(?:er|re))"
-    match = re.search(rf"\b{side}[- ]?(?:aligned|justified)|\baligned (?:to the )?{side}", words, re.IGNORECASE)
-    if match is None:
-        return None
-    word = (match.group(1) or match.group(2)).lower()
-    return "center" if word.startswith("cent") else word
 
 
 # Asks

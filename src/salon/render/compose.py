@@ -56,7 +56,12 @@ def plan_poster(
     width, height = _size(brief, width, height)
     if (seed.own if isinstance(seed, Seeds) else seed) < 0:
         raise BadValue("a seed of 0 or more is needed", found=seed, where=f"brief {brief.id}")
-    style = _style(brief, habits, chance(seed, "style"))
+    rng = chance(seed, "style")
+    if brief.style:
+        style = style_named(brief.style)
+    else:
+        names = [name for name in habits.styles or STYLES if brief.mood in style_named(name).moods]
+        style = style_named(_pick(names or habits.styles or STYLES, rng, fall=0.8 if habits.styles else 1.0))
     plain = harmonise(brief.palette, brief.mood, chance(seed, "palette"))
     palette = rechecked(style.tune(plain, chance(seed, "tune")))
     arrangement = _arrangement(brief, habits, style, width, height, chance(seed, "arrangement"))
@@ -113,13 +118,6 @@ def _size(brief: Brief, width: int | None, height: int | None) -> tuple[int, int
             remedy="ask for a squarer canvas",
         )
     return width, height
-
-
-def _style(brief: Brief, habits: DrawingHabits, rng: np.random.Generator) -> Style:
-    if brief.style:
-        return style_named(brief.style)
-    names = [name for name in habits.styles or STYLES if brief.mood in style_named(name).moods]
-    return style_named(_pick(names or habits.styles or STYLES, rng, fall=0.8 if habits.styles else 1.0))
 
 
 def _arrangement(

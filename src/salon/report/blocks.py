@@ -415,7 +415,15 @@ def format_value(raw: object, kind: Kind, decimals: int | None = None) -> str:
         return ", ".join(str(b.words) if isinstance(b, Badge) else str(b) for b in badges)
     if kind == "text":
         return raw.striptags() if isinstance(raw, Markup) else str(raw)
-    return _format_number(raw, kind, decimals)
+    if kind == "exact":
+        return numbers.exact(raw)  # type: ignore[arg-type]  # the kind says what it is
+    x = numbers.plain(raw)
+    if kind == "number":
+        return numbers.fixed(x, 3 if decimals is None else decimals)
+    if kind == "percent":
+        return numbers.percent(x, 1 if decimals is None else decimals)
+    plain = {"count": numbers.count, "p": numbers.p_value, "duration": numbers.duration}
+    return plain[kind](x)
 
 
 def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = None) -> Markup:
@@ -433,18 +441,6 @@ def cell_html(raw: object, kind: Kind, key: str | None, decimals: int | None = N
 def _cell_of(row: object, column: Column) -> Cell:
     raw = values.lookup(row, column.path)
     return raw if isinstance(raw, Cell) else Cell(raw)
-
-
-def _format_number(raw: object, kind: Kind, decimals: int | None) -> str:
-    if kind == "exact":
-        return numbers.exact(raw)  # type: ignore[arg-type]  # the kind says what it is
-    x = numbers.plain(raw)
-    if kind == "number":
-        return numbers.fixed(x, 3 if decimals is None else decimals)
-    if kind == "percent":
-        return numbers.percent(x, 1 if decimals is None else decimals)
-    plain = {"count": numbers.count, "p": numbers.p_value, "duration": numbers.duration}
-    return plain[kind](x)
 
 
 def sort_key(raw: object, kind: Kind) -> object:

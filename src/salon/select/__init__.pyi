@@ -8,6 +8,7 @@ from .best_of import (
     BestSettings as BestSettings,
     best_of_pictures as best_of_pictures,
     best_of_study as best_of_study,
+    best_page as best_page,
     draw_and_pick as draw_and_pick,
     picks_table as picks_table,
     scores_beside as scores_beside,

@@ -61,7 +61,7 @@ class ItemStanding(Noun):
     bound: float | None = Field(description="Total less k standard deviations.")
     contributions: dict[str, float] = Field(description="What each criterion adds to the total.")
     missing: tuple[str, ...] = Field((), description="Criteria that count and gave no finite number.")
-    tied: bool = Field(False, description="Cannot be told from the chosen one (or from the best, if none is chosen).")
+    tied: bool = Field(False, description="No significant difference to the chosen one (or the best, if none is).")
 
 
 class Pick(Noun):
@@ -71,7 +71,7 @@ class Pick(Noun):
     index: int | None = Field(description="Place of the chosen one among the items as they were given, from 0.")
     outcome: PickOutcome = Field(description="What came of it.")
     why: str = Field(description="One sentence.")
-    tied: tuple[str, ...] = Field(description="Others that cannot be told from it.")
+    tied: tuple[str, ...] = Field(description="Others that do not differ significantly from it.")
     margin: float | None = Field(description="Bound of the best less the next; null where there is no next.")
     n: int = Field(description="Items to choose from.")
     unscored: int = Field(description="Of these, without a score under a criterion that counts.")
@@ -101,12 +101,29 @@ def pick(
     `sds` has the same shape, NaN or None where a scorer states no standard deviation.
     """
     settings = settings or PickSettings()
-    names = _item_names(len(np.asarray(values, dtype=object)), items)
+    count = len(np.asarray(values, dtype=object))
+    names = tuple(map(str, range(count))) if items is None else tuple(items)
+    if len(names) != count:
+        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
+    if len(set(names)) < count:
+        again = next(name for name in names if names.count(name) > 1)
+        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
     table = _numbers(values)
     if table.size == 0:
         raise TooFew("at least one item is needed to choose from", found="none")
     table = blend.checked(table[:, None] if table.ndim == 1 and len(blend.terms) == 1 else table)
-    given_errors = None if sds is None else _given_errors(sds, table)
+    if sds is None:
+        given_errors: Floats | None = None
+    else:
+        # (n, D) standard deviations as they were given, NaN where there is none
+        given = _numbers(sds)
+        given_errors = given[:, None] if given.ndim == 1 and table.shape[1] == 1 else given
+        if given_errors.shape != table.shape:
+            raise BadValue(
+                "a standard deviation for each score is needed", found=f"{given_errors.shape} for {table.shape}"
+            )
+        if (given_errors < 0).any():
+            raise BadValue("a standard deviation is a number from 0 up", found=float(given_errors[given_errors < 0][0]))
     far = ~(np.abs(table) <= FARTHEST)
     if given_errors is not None:  # an sd that is left out instead would only make a bound rise
         far |= given_errors > FARTHEST
@@ -115,7 +132,14 @@ def pick(
     totals = blend.totals(table)
     spreads = np.zeros(len(totals)) if errors is None else blend.spreads(errors)
     bounds = totals - settings.k * spreads
-    order = _order(bounds, names, settings)
+    # items by falling bound; the first or a drawn one of equals; those without a score last
+    place = np.arange(len(names))
+    if settings.ties == "seed":
+        permutation = np.random.default_rng([settings.seed, 11]).permutation(len(names))
+        place = np.empty(len(names), np.int64)
+        place[np.argsort(np.array(names, dtype=object), kind="stable")] = permutation
+    rounded = np.array([np.nan if np.isnan(bound) else float(f"{bound:.12g}") for bound in bounds])
+    order = np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
     best = int(order[0])
     reach = float(ndtri((1 + settings.level) / 2)) * np.hypot(spreads, spreads[best])
     tied = np.abs(totals - totals[best]) <= reach + _CLOSE * np.maximum(1.0, np.abs(totals[best]))  # False for NaN
@@ -131,33 +155,12 @@ def pick(
 # -- what is given -----------------------------------------------------------------------------------------------------
 
 
-def _item_names(count: int, items: Sequence[str] | None) -> tuple[str, ...]:
-    names = tuple(map(str, range(count))) if items is None else tuple(items)
-    if len(names) != count:
-        raise BadValue("a row of scores for each item is needed", found=f"{count} rows for {len(names)} items")
-    if len(set(names)) < count:
-        again = next(name for name in names if names.count(name) > 1)
-        raise BadValue("each item may stand once", found=f"{again!r} {names.count(again)} times")
-    return names
-
-
 def _numbers(values: ArrayLike) -> Floats:
     """None becomes NaN."""
     try:
         return np.array(values, dtype=np.float64)
     except (TypeError, ValueError):
         raise BadValue("a table of numbers, items by criteria, is needed", found=type(values).__name__) from None
-
-
-def _given_errors(sds: ArrayLike, table: Floats) -> Floats:
-    """(n, D) standard deviations as they were given, NaN where there is none."""
-    errors = _numbers(sds)
-    errors = errors[:, None] if errors.ndim == 1 and table.shape[1] == 1 else errors
-    if errors.shape != table.shape:
-        raise BadValue("a standard deviation for each score is needed", found=f"{errors.shape} for {table.shape}")
-    if (errors < 0).any():
-        raise BadValue("a standard deviation is a number from 0 up", found=float(errors[errors < 0][0]))
-    return errors
 
 
 def _stated_errors(errors: Floats, table: Floats, blend: Blend) -> tuple[Floats | None, tuple[str, ...]]:
@@ -178,17 +181,6 @@ def _stated_errors(errors: Floats, table: Floats, blend: Blend) -> tuple[Floats 
 
 
 # -- the choice --------------------------------------------------------------------------------------------------------
-
-
-def _order(bounds: Floats, names: tuple[str, ...], settings: PickSettings) -> NDArray[np.int64]:
-    """Items by falling bound; the first or a drawn one of equals; those without a score last."""
-    place = np.arange(len(names))
-    if settings.ties == "seed":
-        permutation = np.random.default_rng([settings.seed, 11]).permutation(len(names))
-        place = np.empty(len(names), np.int64)
-        place[np.argsort(np.array(names, dtype=object), kind="stable")] = permutation
-    rounded = np.array([np.nan if np.isnan(bound) else float(f"{bound:.12g}") for bound in bounds])
-    return np.lexsort((place, -np.nan_to_num(rounded, nan=-np.inf)))
 
 
 def _standing(
@@ -265,7 +257,7 @@ def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> t
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
         return "equal", f"{same} items are equal at {bound}; {how} is taken."
     tied = sum(standing.tied for standing in ranked)
-    ties = f"; {tied} cannot be told from it at {settings.level:g}" if tied else ""
+    ties = f"; {tied} do not differ significantly from it at {settings.level:g}" if tied else ""
     return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 
@@ -359,7 +351,7 @@ class BestReport(Noun):
     items: int = Field(description="Pictures to choose from.")
     chosen: int = Field(description="Prompts for which one was chosen.")
     outcomes: dict[str, int] = Field(description="Prompts by what came of them.")
-    tied: int = Field(description="Prompts whose chosen item cannot be told from another.")
+    tied: int = Field(description="Prompts whose chosen item is tied with another.")
     unscored: int = Field(description="Items without a score under a criterion that counts.")
     reasons: dict[str, int] = Field(description="Why scores are missing, and how often.")
     wanted: int = Field(description="Pictures that were to be there.")

@@ -27,6 +27,7 @@ from salon.report import (
     Badge,
     Block,
     Card,
+    Chart,
     Details,
     FilmFrame,
     Filmstrip,
@@ -36,6 +37,7 @@ from salon.report import (
     Table,
     Tone,
     brief,
+    charts,
     columns_of,
     count_noun,
     element,
@@ -286,7 +288,7 @@ def best_page(report: BestReport, pictures: Path) -> Page:
             _picks(here, pictures),
             _rule(here),
             *missing_sections,
-            Section("In numbers", [_Cards(_cards(here))]),
+            Section("In numbers", [_Cards(_cards(here)), *_leads(here)]),
         ],
         notes=[*map(sentence, report.policies), *map(sentence, report.notes)],
         signature=one_way(str(report.signature)),
@@ -321,7 +323,7 @@ def _cards(report: BestReport) -> list[Card]:
     sure = any(standing.sd is not None for pick in report.picks if pick.pick for standing in pick.pick.standings)
     cards = [
         Card("Chosen", Markup("{} of {}").format(fixed(report.chosen, 0), fixed(report.prompts, 0)), "prompts"),
-        Card("Not told from another", fixed(report.tied, 0),
+        Card("Tied", fixed(report.tied, 0),
              "chosen, and a tie is declared" if sure else "no scorer states an error: only equal totals tie",
              "open" if report.tied else "clear" if sure else "thin"),
     ]  # fmt: skip
@@ -427,6 +429,19 @@ def _name(id: str) -> Markup:
     return element("strong", brief(criterion_name(id), 40))
 
 
+def _leads(report: BestReport) -> list[Block]:
+    """How far each pick is ahead of its runner-up."""
+    rows = [
+        (brief(pick.text or pick.prompt or pick.items[0].item, 40), row["margin"], None, None, "")
+        for pick, row in zip(report.picks[:PROMPTS_SHOWN], report.rows())
+        if row["margin"] is not None
+    ]
+    if not rows:
+        return []
+    drawing = charts.dot_intervals(rows, 0.0, title="Lead of the picks", x_label="lead in the total", null_label="even")
+    return [Chart(drawing, "How far each pick is ahead of its runner-up, largest lead first.")]
+
+
 @dataclass(frozen=True)
 class _Balance(Block):
     """Criterion by criterion: the score of the pick on the left, of the runner-up on the right, and who is ahead."""
@@ -511,7 +526,7 @@ def _badge(prompt_pick: PromptPick, standing: ItemStanding) -> Badge | None:
         return Badge("chosen", "clear", prompt_pick.pick.why)
     if standing.rank is None:
         return Badge("no score", "alert", "never chosen")
-    return Badge("tied", "open", "cannot be told from the best") if standing.tied else None
+    return Badge("tied", "open", "does not differ significantly from the best") if standing.tied else None
 
 
 def _note(prompt_pick: PromptPick, offered: OfferedPicture, standing: ItemStanding) -> str:

@@ -72,7 +72,7 @@ class ChainDecision(Noun):
     began: str | None = Field(None, description="The item that this round started from.")
     seen: tuple[ChainPicture, ...] = Field(description="The pictures of the round.")
     means: tuple[GeneratorMean, ...] = Field(default=(), description="First stage: the mean score of each generator.")
-    tied: tuple[str, ...] = Field((), description="Stage 1: generators that cannot be told from the chosen one.")
+    tied: tuple[str, ...] = Field((), description="Stage 1: generators tied with the chosen one.")
     why: str = Field(description="The ground, in a sentence.")
 
 
@@ -110,7 +110,7 @@ def choose_generator(prompt: str, by_generator: Mapping[str, Sequence[ChainPictu
     )
     among = len(by_generator)
     value = chosen.figure.value if chosen.figure else 0.0
-    ties = f"; not told apart from {', '.join(tied)}" if tied else ""
+    ties = f"; no clear difference to {', '.join(tied)}" if tied else ""
     reason = f"{chosen.generator} has the highest mean of {among}, {value:.3g}{ties}"
     return ChainDecision(
         prompt=prompt, round=0, generator=chosen.generator, start=start.item, best=best.item, seen=everything,
@@ -227,7 +227,7 @@ class CohpReport(Noun):
     failed: dict[str, int] = Field(description="Pictures that were not made, by kind.")
     unscored: int = Field(description="Pictures that were made and have no score.")
     chosen: dict[str, int] = Field(description="Prompts by the generator that was chosen.")
-    not_apart: int = Field(description="Prompts whose chosen generator cannot be told from another.")
+    not_apart: int = Field(description="Prompts whose chosen generator is tied with another.")
     answers: dict[int, int] = Field(description="Prompts by the round that their answer comes from.")
     empty_rounds: int = Field(description="Rounds without a scored picture: the next had the same start.")
     redrawn: tuple[str, ...] = Field(description="Generators that could not start from a picture, and drew anew.")

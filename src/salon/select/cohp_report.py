@@ -68,6 +68,15 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
     blocks = [_strip(here, chain, folder, open=n < CHAINS_OPEN) for n, chain in enumerate(here.chains[:CHAINS_SHOWN])]
     text = "The best picture of each generator, then the best of each round; behind the fold all others."
     strips = strip_section(blocks, len(here.chains), text)
+    weights = ", ".join(f"{id} {share:.3g}" for id, share in here.weights.items() if share > 0)
+    notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(here.scale, 120)))]
+    if here.redrawn:
+        notes.append(
+            Note(
+                f"Drew anew in every round, because they cannot start from a picture: {', '.join(here.redrawn)}.",
+                tone="open",
+            )
+        )
     return Page(
         title="Who draws, then which picture",
         tab=f"CoHP: {brief(', '.join(report.generators), 60)}",
@@ -79,7 +88,7 @@ def cohp_page(report: CohpReport, folder: Path) -> Page:
         sections=[
             *waiting_section(here.waiting),
             _rounds(here),
-            _chosen(here),
+            Section("Who draws", [generator_counts(here), *notes]),
             *missing_sections,
             strips,
         ],
@@ -94,7 +103,7 @@ def _cards(report: CohpReport) -> list[Card]:
     made_count = Markup("{} of {}").format(fixed(report.asked - lost, 0), fixed(report.asked, 0))
     cards = [
         Card("Pictures", made_count, "made of those asked for", "alert" if lost else "plain"),
-        Card("Generator not told apart", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
+        Card("Generators tied", ties, "prompts, in stage 1", "open" if report.not_apart else "clear"),
     ]  # fmt: skip
     for name, gain in (("Gain of stage 2", report.gain), ("Gain in true quality", report.true_gain)):
         if gain is not None:
@@ -164,15 +173,6 @@ def generator_counts(report: CohpReport) -> Table:
     return Table(columns, rows, caption="Stage 1, over all prompts", sortable=False)
 
 
-def _chosen(report: CohpReport) -> Section:
-    weights = ", ".join(f"{id} {share:.3g}" for id, share in report.weights.items() if share > 0)
-    notes = [Note(Markup("Score: {}, in {}.").format(brief(weights, 200), brief(report.scale, 120)))]
-    if report.redrawn:
-        notes.append(Note(f"Drew anew in every round, because they cannot start from a picture: "
-                         f"{', '.join(report.redrawn)}.", tone="open"))  # fmt: skip
-    return Section("Who draws", [generator_counts(report), *notes])
-
-
 # -- filmstrips --------------------------------------------------------------------------------------------------------
 
 
@@ -206,7 +206,7 @@ def _generator(report: CohpReport, chain: PromptChain, mean: GeneratorMean, fold
     decimals = common_decimals((figure.low, figure.high) for figure in figures)  # as many for all generators
     value = "" if mean.figure is None else estimate_value(mean.figure, None, decimals)
     chosen = Badge("goes on", "clear", first.why) if mean.generator == first.generator else None
-    tied = Badge("tied", "open", "its mean cannot be told from the chosen one") if (
+    tied = Badge("tied", "open", "its mean does not differ significantly from the chosen one's") if (
         mean.generator in first.tied) else None  # fmt: skip
     return FilmFrame(
         title=mean.generator,

@@ -26,6 +26,7 @@ from salon.report import (
     columns_of,
     element,
     estimate_value,
+    fold,
     located,
     one_way,
     rect,
@@ -172,11 +173,17 @@ def _occlusion_section(picture: PictureExplanation, occlusion: Occlusion, path: 
         words = f"Most is lost at row {row}, column {column} from the upper left: {drop:.3g}."
     return Section(
         title,
-        [Chart(_map(occlusion, path), words)],
+        [Chart(_map(occlusion, path), words), *fold("The same in numbers", Chart(_loss_map(occlusion)))],
         "One place after the other is painted over with the picture's mean color. Blue: the "
         "total falls without it. Orange: it rises. A covered picture is unlike those that were judged: a "
         "hint, no proof.",
     )
+
+
+def _loss_map(occlusion: Occlusion) -> Markup:
+    places = [str(number + 1) for number in range(occlusion.grid)]
+    title = "What the total loses where a place is covered"
+    return charts.heat_map(occlusion.drops, places, places, title=title, value_name="loss", decimals=3)
 
 
 def _map(occlusion: Occlusion, path: Path) -> Markup:

@@ -20,13 +20,16 @@ from salon.judge import ScoreSettings, model_folder, open_pictures
 from salon.models import read_card
 from salon.report import (
     Badge,
+    Block,
     Card,
+    Chart,
     FilmFrame,
     Filmstrip,
     Note,
     Page,
     Section,
     brief,
+    charts,
     count_noun,
     located,
     one_way,
@@ -42,6 +45,8 @@ from salon.store import is_study, local_path, open_study, picture_url
 from salon.study import Criterion, Noun, Scale, Study
 
 GATE_FOLDER = "gate"
+MOST_POINTS = 400
+"""Of the curve of scores: of more items, as many evenly spaced ones are drawn."""
 
 
 class GateRun(Noun):
@@ -245,13 +250,30 @@ def gate_page(run: GateRun, pictures: Path) -> Page:
         banner=SIMULATED_GATE if run.simulated else "",
         cards=cards,
         sections=[
-            Section("What is promised", [Note(sentence(run.promise))]),
+            Section("What is promised", [Note(sentence(run.promise)), *_score_curve(here)]),
             _strip("Held back", "most dangerous", held_rows, run, pictures, HELD_SHOWN),
             _strip("Passed", "nearest to the threshold", passed, run, pictures, PASSED_SHOWN),
         ],
         notes=[sentence(run.missing)],
         signature=one_way(f"gate {run.gate}|{run.signature}"),
     )
+
+
+def _score_curve(run: GateRun) -> list[Block]:
+    """Every score from the most dangerous on, and where the gate cuts."""
+    values = sorted((row.value for row in run.rows if row.value is not None), reverse=run.holds == "above")
+    if len(values) < 2:
+        return []
+    most = [values[round(k * (len(values) - 1) / (MOST_POINTS - 1))] for k in range(MOST_POINTS)]
+    shown = values if len(values) <= MOST_POINTS else most
+    places = [1 + k * (len(values) - 1) / (len(shown) - 1) for k in range(len(shown))]
+    curve = charts.Curve("score", places, shown)
+    lines = [("held back from here", run.threshold)]
+    drawing = charts.line_curves(
+        [curve], title="Scores and the gate", x_label="items, most dangerous first", y_label="score",
+        reference_lines=lines, height=260,
+    )  # fmt: skip
+    return [Chart(drawing, "Items on the left of the crossing are held back.")]
 
 
 def _strip(title: str, which: str, rows: Sequence[GateDecision], run: GateRun, pictures: Path, most: int) -> Section:

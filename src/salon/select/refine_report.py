@@ -73,6 +73,14 @@ def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> 
         "The picture of every round, its prompt, and what was said of it. "
         "New words are underlined, lost ones struck out.",
     )
+    figures = [
+        Chart(_drawing(scores), heading=scores.scorer)
+        for scores in here.scores
+        if any(level.figure for level in scores.levels)
+    ]
+    text = (
+        "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
+    )
     return Page(
         title="Drawn, looked at, drawn again",
         tab=f"Loop: {brief(report.generator)}",
@@ -86,7 +94,7 @@ def refine_page(report: RefineReport, folder: Path, most: int = LOOPS_SHOWN) -> 
         cards=_cards(here),
         sections=[
             *waiting_section(here.waiting),
-            _curves(here),
+            Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], text),
             _differences(here),
             *lacking,
             strips,
@@ -135,18 +143,6 @@ def round_curve(label: str, points: Iterable[tuple[int, Estimate | None]]) -> ch
 
 
 # -- numbers ---------------------------------------------------------------------------------------------------------
-
-
-def _curves(report: RefineReport) -> Section:
-    figures = [
-        Chart(_drawing(scores), heading=scores.scorer)
-        for scores in report.scores
-        if any(level.figure for level in scores.levels)
-    ]
-    text = (
-        "Means over prompts by round; bands are intervals. The control draws the original prompt from the same seeds."
-    )
-    return Section("By round", [ChartRow(figures)] if figures else [Note("No scorer gave a number.")], text)
 
 
 def _drawing(scores: ScorerResult) -> str:

@@ -229,7 +229,8 @@ class ScoreCache:
     ) -> list[tuple[dict[str, float | None], str | None]]:
         """The scorers' own numbers of each picture by criterion, and why it has no reward."""
         keys = [
-            _hash(picture_digest(picture), prompt) for picture, prompt in zip(pictures, prompts, strict=True)
+            f"{picture_digest(picture)} {'' if prompt is None else prompt.model_dump_json()}"
+            for picture, prompt in zip(pictures, prompts, strict=True)
         ]  # outside of the lock
         with self._lock:  # whoever asks for another criterion of the same pictures waits, and finds them
             places = {key: place for place, key in enumerate(keys) if key not in self._known}
@@ -289,10 +290,6 @@ def picture_digest(picture: Any) -> str:
         kind = f"{type(picture).__name__} {pixels.dtype} {pixels.shape} "
         return hashlib.sha256(kind.encode() + np.ascontiguousarray(pixels).tobytes()).hexdigest()
     return f"{type(picture).__name__}"
-
-
-def _hash(digest: str, prompt: Prompt | None) -> str:
-    return f"{digest} {'' if prompt is None else prompt.model_dump_json()}"
 
 
 # -- with a gradient ---------------------------------------------------------------------------------------------------

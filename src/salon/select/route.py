@@ -48,7 +48,7 @@ class Arm(Noun):
     generator: str
     score: float
     sd: float | None = Field(None, ge=0, description="Standard error; null where the data gave none.")
-    best: bool = Field(False, description="Cannot be told from the highest score.")
+    best: bool = Field(False, description="Does not differ significantly from the highest score.")
 
 
 class GeneratorRoute(Noun):
@@ -71,7 +71,7 @@ class RouteChoice(Noun):
     category: str | None = Field(description="Of the route that was taken.")
     asked: str | None = Field(description="The prompt's own category.")
     how: Explore = Field(description="How others were tried, or no.")
-    tied: tuple[str, ...] = Field(description="Others that cannot be told from the best score.")
+    tied: tuple[str, ...] = Field(description="Others that do not differ significantly from the best score.")
     drawn: dict[str, float] = Field(default_factory=dict, description="What exploring compared, by generator.")
     why: str = Field(description="One sentence.")
 
@@ -165,7 +165,7 @@ def choose_route(
     how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
     why = f"{top.generator} has the {how} for {route.job} in {route.category or 'all categories together'}"
     why += f" (the highest score is {best.generator}'s)" if top is not best else ""
-    why += f"; {len(tied)} cannot be told from {best.generator}" if tied else ""
+    why += f"; {len(tied)} do not differ significantly from {best.generator}" if tied else ""
     why += f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
     return RouteChoice(
         prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,
@@ -292,7 +292,7 @@ def route_prompts(
     names = {choice.generator for choice in choices}
     notes = [f"routes: {len(names)} generators for {len(choices)} prompts ({choices[0].job})"]
     if tied:
-        notes.append(f"routes: for {tied} prompts the best generator cannot be told from another")
+        notes.append(f"routes: for {tied} prompts another generator does not differ significantly from the best")
     if fallen:
         notes.append(f"routes: {fallen} prompts are of a category without a route; all categories together decided")
     if explore != "no":

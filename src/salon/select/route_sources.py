@@ -19,7 +19,7 @@ from salon.store import open_study
 from salon.study import Signature
 
 ROUTE_POLICIES = (
-    "ties: the highest score is called, and those that cannot be told from it are named",
+    "ties: the highest score is called, and those that do not differ significantly from it are named",
     "a category without an answer of its own falls back on all categories together",
     "a generator without a score under one of a job's criteria is no arm of it",
 )

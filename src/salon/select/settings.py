@@ -16,7 +16,7 @@ class PickSettings(Noun):
 
     k: float = Field(1.0, ge=0, le=10, description="Standard deviations taken off a score before the best is chosen.")
     least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
-    level: float = Field(0.95, gt=0, lt=1, description="Level at which two items can be told apart.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level at which two items differ.")
     ties: Literal["first", "seed"] = Field("first", description="Of equal items: the first, or one drawn by seed.")
     seed: int = Field(0, ge=0, lt=2**32, description="Seed of everything drawn by chance, pictures included.")
 

@@ -114,7 +114,17 @@ def kendall_w(ranks: ArrayLike) -> Concordance:
     """
     from scipy import stats
 
-    scores = _rater_table(ranks)
+    scores = np.asarray(ranks, dtype=np.float64)
+    if scores.ndim != 2:
+        raise BadValue("ranks must be a table (raters, items)", found=f"shape {scores.shape}")
+    if not np.isfinite(scores).all():
+        row, column = np.argwhere(~np.isfinite(scores))[0]
+        raise BadValue(
+            "W needs every rater's rank of every item",
+            found=scores[row, column],
+            where=f"rater {row}, item {column}",
+            remedy="drop the rater or the item by a stated rule, or use alpha, which takes missing answers",
+        )
     raters, items = scores.shape
     if raters < 2 or items < 2:
         raise TooFew("W needs at least two raters and two items", found=f"{raters} raters, {items} items")
@@ -204,21 +214,6 @@ def _answered_counts(counts: ArrayLike) -> FloatArray:
         raise BadValue("counts must be finite and not negative", found=table[~(table >= 0)][:3])
     answered: FloatArray = table[table.sum(axis=1) > 0]
     return answered
-
-
-def _rater_table(ranks: ArrayLike) -> FloatArray:
-    scores = np.asarray(ranks, dtype=np.float64)
-    if scores.ndim != 2:
-        raise BadValue("ranks must be a table (raters, items)", found=f"shape {scores.shape}")
-    if not np.isfinite(scores).all():
-        row, column = np.argwhere(~np.isfinite(scores))[0]
-        raise BadValue(
-            "W needs every rater's rank of every item",
-            found=scores[row, column],
-            where=f"rater {row}, item {column}",
-            remedy="drop the rater or the item by a stated rule, or use alpha, which takes missing answers",
-        )
-    return scores
 
 
 def strict_ranks(ranks: ArrayLike) -> IntArray:

@@ -464,14 +464,27 @@ def flip_parts(votes: sparse.csr_array) -> list[Part] | None:
             return None
         signs = sparse.csr_array((data[start:end], (row, column)), shape=(len(own), len(voters)))
         if len(voters) <= _ALL_FLIPS:
-            _count_law(laws, _all_flips((signs.T @ signs).toarray()))
+            # all values of S over the flips of blocks; the first block stays, as S does not change when all are flipped
+            products = np.rint((signs.T @ signs).toarray()).astype(np.int64)
+            totals = np.zeros(1 << (len(products) - 1), np.int64)
+            _fill_flips(products, totals)
+            values, counts = np.unique(totals, return_counts=True)
+            _count_law(laws, ExactLaw(values, np.log(counts / len(totals))))
         else:
             w, d = match_cumulants(*flip_cumulants(signs))
             weights.append(w)
             freedom.append(d)
     parts: list[Part] = [*laws.values()]
     if len(parts) > _MOST_LAWS:
-        parts = [(_combine_laws(parts), 1)]
+        # all parts as one law with their summed cumulants
+        second = third = 0.0
+        for law, n in parts:
+            assert isinstance(law, ExactLaw)
+            p = np.exp(law.log_p)
+            second += n * float(p @ law.values.astype(float) ** 2)
+            third += n * float(p @ law.values.astype(float) ** 3)
+        w, d = match_cumulants(second, third)
+        parts = [(ChiLaw(np.array([w]), np.array([d]), 1), 1)]
     if weights:
         parts.append((ChiLaw(np.array(weights), np.array(freedom), 1), 1))
     return parts
@@ -489,15 +502,6 @@ def flip_cumulants(signs: sparse.csr_array) -> tuple[float, float]:
     through = np.asarray(signs.multiply(signs.T.dot(M).T).sum(axis=0))
     third = float(((M @ M) * M).sum()) - 3 * float(own @ through) + 2 * float((own**3).sum())
     return second, third
-
-
-def _all_flips(gram: Floats) -> ExactLaw:
-    """All values of S over the flips of blocks; the first block stays, as S does not change when all are flipped."""
-    products = np.rint(gram).astype(np.int64)
-    totals = np.zeros(1 << (len(products) - 1), np.int64)
-    _fill_flips(products, totals)
-    values, counts = np.unique(totals, return_counts=True)
-    return ExactLaw(values, np.log(counts / len(totals)))
 
 
 @compiled
@@ -529,18 +533,6 @@ def _count_law(laws: dict[bytes, tuple[ExactLaw, int]], law: ExactLaw) -> None:
     key = law.values.tobytes() + np.round(law.log_p, 12).tobytes()
     first, count = laws.get(key, (law, 0))
     laws[key] = (first, count + 1)
-
-
-def _combine_laws(parts: list[Part]) -> ChiLaw:
-    """All parts as one law with their summed cumulants."""
-    second = third = 0.0
-    for law, n in parts:
-        assert isinstance(law, ExactLaw)
-        p = np.exp(law.log_p)
-        second += n * float(p @ law.values.astype(float) ** 2)
-        third += n * float(p @ law.values.astype(float) ** 3)
-    w, d = match_cumulants(second, third)
-    return ChiLaw(np.array([w]), np.array([d]), 1)
 
 
 def _tails(parts: list[Part], total: int) -> tuple[float, float, str]:

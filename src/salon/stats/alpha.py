@@ -61,7 +61,11 @@ def krippendorff_alpha(values: ArrayLike, *, level: Level) -> Estimate:
 
 def alpha_counts(counts: ArrayLike, category_values: ArrayLike | None, *, level: Level) -> Estimate:
     """Alpha from counts (units, categories in rising order); category values count at interval level only."""
-    table = _count_table(counts)
+    table = np.asarray(counts, dtype=np.float64)
+    if table.ndim != 2:
+        raise BadValue("counts must be a table (units, categories)", found=f"shape {table.shape}")
+    if not np.isfinite(table).all() or (table < 0).any():
+        raise BadValue("counts must be finite and not negative", found=table[~(table >= 0)][:3])
     _known_level(level)
     table = table[table.sum(axis=1) >= 2]
     m, per_category = table.sum(axis=1), table.sum(axis=0)
@@ -71,7 +75,10 @@ def alpha_counts(counts: ArrayLike, category_values: ArrayLike | None, *, level:
         return _alpha_of(len(m), n, within, (n**2 - (per_category**2).sum()) / max(n, 1))
     x = np.cumsum(per_category) - per_category / 2
     if level == "interval":
-        x = _category_values(category_values, table.shape[1])
+        categories = table.shape[1]
+        x = np.asarray(np.arange(categories) if category_values is None else category_values, dtype=np.float64)
+        if x.shape != (categories,) or not np.isfinite(x).all():
+            raise BadValue(f"one finite value for each of the {categories} categories is needed", found=x)
     x = x - per_category @ x / max(n, 1)
     squares = table @ x**2 - (table @ x) ** 2 / m
     return _alpha_of(len(m), n, (m / (m - 1) * squares).sum(), per_category @ x**2)
@@ -109,13 +116,21 @@ def alpha_totals(
     """
     x = _answers(values)
     _known_level(level)
-    group, size = _cluster_index(clusters, len(x))
+    labels = np.asarray(clusters)
+    if labels.shape != (len(x),):
+        raise BadValue(f"one cluster for each of the {len(x)} units is needed", found=f"shape {labels.shape}")
+    distinct, index = np.unique(labels, return_inverse=True)
+    group, size = index.astype(np.int64), len(distinct)
     krippendorff_alpha(x, level=level)  # the named errors for data that cannot answer at all
     if level == "interval":
         return _interval_table(x - np.nanmean(x), group, size), _interval_alpha
     codes, categories = _codes(x)
     if level == "nominal":
-        return _nominal_table(codes, categories, group, size), _nominal_alpha
+        out = np.zeros((size, categories + 1))
+        coincidences = _coincidence_table(codes, categories, group, size).reshape(size, categories, categories)
+        out[:, :-1] = coincidences.sum(axis=2)
+        out[:, -1] = out[:, :-1].sum(axis=1) - np.trace(coincidences, axis1=1, axis2=2)
+        return out, _nominal_alpha
     if categories > _MAX_ORDINAL:
         raise BadValue(
             f"an ordinal bootstrap carries at most {_MAX_ORDINAL} categories",
@@ -176,14 +191,6 @@ def _interval_table(x: FloatArray, group: IntArray, size: int) -> FloatArray:
     squares = np.nansum((x - np.nanmean(x, axis=1, keepdims=True)) ** 2, axis=1)
     columns = (m, np.nansum(x, axis=1), np.nansum(x**2, axis=1), m / (m - 1) * squares)
     return np.stack([np.bincount(group, c, minlength=size) for c in columns], axis=1)
-
-
-def _nominal_table(codes: CodeArray, categories: int, group: IntArray, size: int) -> FloatArray:
-    out = np.zeros((size, categories + 1))
-    coincidences = _coincidence_table(codes, categories, group, size).reshape(size, categories, categories)
-    out[:, :-1] = coincidences.sum(axis=2)
-    out[:, -1] = out[:, :-1].sum(axis=1) - np.trace(coincidences, axis1=1, axis2=2)
-    return out
 
 
 def _coincidence_table(codes: CodeArray, categories: int, group: IntArray, size: int) -> FloatArray:
@@ -331,30 +338,6 @@ def _answers(values: ArrayLike) -> FloatArray:
     if np.isinf(_range(x)).any() and not np.isnan(x).all():
         raise BadValue("answers must be finite, NaN where missing", found="an infinite answer")
     return x
-
-
-def _count_table(counts: ArrayLike) -> FloatArray:
-    table = np.asarray(counts, dtype=np.float64)
-    if table.ndim != 2:
-        raise BadValue("counts must be a table (units, categories)", found=f"shape {table.shape}")
-    if not np.isfinite(table).all() or (table < 0).any():
-        raise BadValue("counts must be finite and not negative", found=table[~(table >= 0)][:3])
-    return table
-
-
-def _category_values(values: ArrayLike | None, categories: int) -> FloatArray:
-    x = np.asarray(np.arange(categories) if values is None else values, dtype=np.float64)
-    if x.shape != (categories,) or not np.isfinite(x).all():
-        raise BadValue(f"one finite value for each of the {categories} categories is needed", found=x)
-    return x
-
-
-def _cluster_index(clusters: ArrayLike, units: int) -> tuple[IntArray, int]:
-    labels = np.asarray(clusters)
-    if labels.shape != (units,):
-        raise BadValue(f"one cluster for each of the {units} units is needed", found=f"shape {labels.shape}")
-    distinct, index = np.unique(labels, return_inverse=True)
-    return index.astype(np.int64), len(distinct)
 
 
 def _known_level(level: str) -> None:

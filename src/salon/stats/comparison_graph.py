@@ -128,10 +128,13 @@ def _connectivity(items: int, low: Ints, high: Ints, paths: bool) -> Connectivit
 
 def dominance(items: int, wins: ArrayLike, ties: ArrayLike = ()) -> Dominance:
     """Strong components of the beats graph. `wins` (m, 2): winner, loser; `ties` (m, 2), a tie beats both ways."""
+    from scipy.sparse import csr_array
     from scipy.sparse.csgraph import connected_components
 
     won, tied = _edges(items, wins), _edges(items, ties)
-    matrix = _matrix(items, np.vstack([won, tied, tied[:, ::-1]]))
+    rows = np.vstack([won, tied, tied[:, ::-1]])
+    matrix = csr_array((np.ones(len(rows)), (rows[:, 0], rows[:, 1])), shape=(items, items))
+    matrix.sum_duplicates()
     components, labels = connected_components(matrix, directed=True, connection="strong")
     wins_of = np.diff(matrix.indptr) > 0
     loses = np.bincount(matrix.indices, minlength=items) > 0
@@ -154,14 +157,6 @@ def _edges(items: int, pairs: ArrayLike) -> Ints:
     if np.any(rows[:, 0] == rows[:, 1]):
         raise BadValue("an item cannot be compared with itself", found=rows[rows[:, 0] == rows[:, 1]][0])
     return rows
-
-
-def _matrix(items: int, rows: Ints) -> csr_array:
-    from scipy.sparse import csr_array
-
-    matrix = csr_array((np.ones(len(rows)), (rows[:, 0], rows[:, 1])), shape=(items, items))
-    matrix.sum_duplicates()
-    return matrix
 
 
 def _paths(matrix: csr_array) -> tuple[int, float]:

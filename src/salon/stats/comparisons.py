@@ -83,7 +83,15 @@ def check_comparisons(
     if not len(first):
         raise TooFew("at least one comparison is needed", found="none")
     if not _all_valid(first, second, won, items):
-        raise _comparison_error(first, second, won, items)
+        # the error that names the first comparison that is not fine
+        outside = (first < 0) | (second < 0) | (first >= items) | (second >= items)
+        k = int(np.argmax(outside | (first == second) | (won < 0) | (won > 2)))
+        where = f"comparison {k}"
+        if outside[k]:
+            raise BadValue(f"items are numbered 0 to {items - 1}", found=f"{first[k]} and {second[k]}", where=where)
+        if first[k] == second[k]:
+            raise BadValue("an item cannot be compared with itself", found=first[k], where=where)
+        raise BadValue("an outcome is 0 (a is better), 1 (b is better) or 2 (tie)", found=won[k], where=where)
     wrong = ~((heavy > 0) & (heavy < np.inf))
     if wrong.any():
         k = int(np.argmax(wrong))
@@ -110,18 +118,6 @@ def _all_valid(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: i
         x, y, o = a[k], b[k], outcome[k]
         fine &= (x >= 0) & (y >= 0) & (x < items) & (y < items) & (x != y) & (o >= 0) & (o <= 2)
     return fine
-
-
-def _comparison_error(a: NDArray[Any], b: NDArray[Any], outcome: NDArray[Any], items: int) -> BadValue:
-    """The error that names the first comparison that is not fine."""
-    outside = (a < 0) | (b < 0) | (a >= items) | (b >= items)
-    k = int(np.argmax(outside | (a == b) | (outcome < 0) | (outcome > 2)))
-    where = f"comparison {k}"
-    if outside[k]:
-        return BadValue(f"items are numbered 0 to {items - 1}", found=f"{a[k]} and {b[k]}", where=where)
-    if a[k] == b[k]:
-        return BadValue("an item cannot be compared with itself", found=a[k], where=where)
-    return BadValue("an outcome is 0 (a is better), 1 (b is better) or 2 (tie)", found=outcome[k], where=where)
 
 
 @compiled

@@ -198,7 +198,13 @@ def _check_answers(
         raise BadValue("columns must be equally long", found=", ".join(f"{n}: {len(c)}" for n, c in arrays.items()))
     for name, count in (("a", items), ("b", items), ("rater", raters), ("outcome", 3), ("left", 3)):
         if name in arrays:
-            _check_range(name, arrays[name], count)
+            column = arrays[name]
+            wrong = (column < 0) | (column >= count)
+            if wrong.any():
+                at = int(np.argmax(wrong))
+                raise BadValue(
+                    f"{name} takes the numbers 0 to {count - 1}", found=int(column[at]), where=f"comparison {at}"
+                )
     if (same := arrays["a"] == arrays["b"]).any():
         raise BadValue("an item cannot be compared with itself", where=f"comparison {int(np.argmax(same))}")
     order = np.argsort(arrays["rater"], kind="stable")
@@ -219,13 +225,6 @@ def _integers(name: str, values: ArrayLike) -> NDArray[Any]:
     if column.size and column.dtype.kind not in "iu":
         raise BadValue(f"{name} must hold integers", found=f"{column.dtype}")
     return column
-
-
-def _check_range(name: str, column: NDArray[Any], count: int) -> None:
-    wrong = (column < 0) | (column >= count)
-    if wrong.any():
-        at = int(np.argmax(wrong))
-        raise BadValue(f"{name} takes the numbers 0 to {count - 1}", found=int(column[at]), where=f"comparison {at}")
 
 
 # -- the log-posterior -------------------------------------------------------------------------------------------------

@@ -221,7 +221,21 @@ def elo_scores(
 ) -> FloatArray:
     """Scores (items,) after many shuffled passes; outcome in points of the first item: 1, 1/2 or 0."""
     settings = EloSettings(decay=decay, passes=passes)
-    return anchored_elo(first, second, _codes(outcome), items, anchors=(), targets=(), rng=rng, settings=settings)
+    # outcome codes of the first item's points
+    o = np.asarray(outcome, dtype=np.float64)
+    valid = (o == 1) | (o == 0) | (o == 0.5)
+    if not valid.all():
+        raise BadValue("an outcome is 1, 0.5 or 0", found=o[~valid][0])
+    return anchored_elo(
+        first,
+        second,
+        np.where(o == 0.5, 2, o == 0).astype(np.int64),
+        items,
+        anchors=(),
+        targets=(),
+        rng=rng,
+        settings=settings,
+    )
 
 
 # -- compiled passes -------------------------------------------------------------------------------------------------
@@ -336,15 +350,6 @@ def _places(rows: NDArray[np.generic], comparisons: int, total: int | None) -> I
     place = np.full(total, -1, dtype=np.int64)
     place[_rows(rows, total)] = np.arange(comparisons)
     return place
-
-
-def _codes(points: ArrayLike) -> IntArray:
-    """Outcome codes of the first item's points."""
-    o = np.asarray(points, dtype=np.float64)
-    valid = (o == 1) | (o == 0) | (o == 0.5)
-    if not valid.all():
-        raise BadValue("an outcome is 1, 0.5 or 0", found=o[~valid][0])
-    return np.where(o == 0.5, 2, o == 0).astype(np.int64)
 
 
 def _complaint(a: IntArray, b: IntArray, codes: IntArray, row: int, items: int) -> BadValue:

@@ -134,6 +134,14 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
     items = int(np.median(np.repeat([s.shape[2] for s in shapes], [len(s) for s in shapes])))
     power, alternative = faction_power(mean_tau, present, items, rng=rng)
     camp_members = _camp_members(camp)
+    if error < 1e-12 or tried < 2:
+        gap_interval = Estimate(
+            float(gap), None, None, prompts, "prompt", level, "no interval: the same on every prompt"
+        )
+    else:
+        half = float(stdtrit(max(tried - 1, 1), (1 + level) / 2) * error)
+        method = "over prompts that did not choose the camps, t"
+        gap_interval = Estimate(float(gap), float(gap) - half, float(gap) + half, prompts, "prompt", level, method)
     return Factions(
         answer=CAMPS if p <= LEVEL else ONE_TASTE if gap <= 0 and power >= ENOUGH_POWER else CANNOT_TELL,
         test=Test(
@@ -144,7 +152,7 @@ def faction_test(ranks: ArrayLike | Sequence[ArrayLike], *, rng: np.random.Gener
             prompts,
             "prompt",
         ),
-        gap=_gap_interval(gap, error, tried, prompts, level),
+        gap=gap_interval,
         within=(float(x), float(y)),
         between=float(between),
         least=float(gap + between),
@@ -357,14 +365,6 @@ def _upper_tail(gap: float, error: float, tried: float) -> float:
     if error < 1e-12 or tried < 2:
         return 1.0 if gap <= 1e-9 or tried < 2 else float(0.5 ** max(tried - 1, 1))
     return float(stdtr(max(tried - 1, 1), -gap / error))
-
-
-def _gap_interval(gap: float, error: float, tried: float, prompts: int, level: float) -> Estimate:
-    if error < 1e-12 or tried < 2:
-        return Estimate(float(gap), None, None, prompts, "prompt", level, "no interval: the same on every prompt")
-    half = float(stdtrit(max(tried - 1, 1), (1 + level) / 2) * error)
-    method = "over prompts that did not choose the camps, t"
-    return Estimate(float(gap), float(gap) - half, float(gap) + half, prompts, "prompt", level, method)
 
 
 def _camp_members(camp: BoolArray) -> tuple[tuple[int, ...], tuple[int, ...]]:

@@ -68,7 +68,10 @@ class Cost(NamedTuple):
 def joint_law(items: int, raters: int) -> Joint:
     """Counts of each (p_max histogram, cycle flag) over the p!^(R-1) rankings of raters 2..R, rater 1 fixed."""
     if items == 2:
-        return _two_items(raters)
+        # one pair: C(R, k) ways for k votes, folded, with rater 1 fixed
+        bins = pmax_bins(raters).tolist()
+        histogram = {v: tuple(int(v == b) for b in bins) for v in bins}
+        return {(histogram[v], 0): comb(raters, v) // (2 if 2 * v == raters else 1) for v in bins}
     if raters == 2:
         return _two_raters(items)
     if not packable(items, raters):
@@ -264,13 +267,6 @@ def unpack(g: Geometry, keys: Words) -> npt.NDArray[np.int32]:
     shifts = (g.width * np.arange(len(g.first))).astype(np.uint64)
     field = np.uint64((1 << g.width) - 1)
     return ((keys[:, None] >> shifts) & field).astype(np.int32)
-
-
-def _two_items(raters: int) -> Joint:
-    """One pair: C(R, k) ways for k votes, folded, with rater 1 fixed."""
-    bins = pmax_bins(raters).tolist()
-    histogram = {v: tuple(int(v == b) for b in bins) for v in bins}
-    return {(histogram[v], 0): comb(raters, v) // (2 if 2 * v == raters else 1) for v in bins}
 
 
 def _two_raters(items: int) -> Joint:

@@ -10,7 +10,9 @@ random has t < 0; side; brightness), or items: x = 1 where the first picture is 
 
 Honest groups differ: t ~ N(0, tau^2). With S = sum x_k (y_k - E y_k) and V = sum x_k^2 Var y_k, S has variance
 V + tau^2 V^2. tau is the value at which the median of S^2/(V + tau^2 V^2) over groups with V >= LEAST_V is that of a
-chi-square with one degree of freedom (0.455): attackers who are few do not move a median. All items share one tau.
+chi-square with one degree of freedom (0.455): attackers who are few do not move a median. All items share one tau. With
+fewer than LEAST_GROUPS such groups it is `unknown`. Where groups are made of smaller ones whose spread is known (an
+address of voters: `parts` and `known`), tau^2 is at least known^2 sum_v n_v^2 / n^2, n_v being the votes of part v.
 
 The p of one group and direction. T = sum x_k y_k is sufficient for t, and l(t) = t T - A(t) its log-likelihood, with
 A(t) = sum_k log sum_y base_k(y) exp(t x_k y). Chernoff's bound on the tail beyond T under slope u is the likelihood
@@ -54,6 +56,8 @@ CANDIDATE = 3.0
 """Standard errors from which a slope is looked at closely."""
 LEAST_V = 1.0
 """Information that a group needs before it helps to find how much groups differ: four even votes."""
+LEAST_GROUPS = 20
+"""Groups with that much, below which nobody knows how much groups differ."""
 _MEDIAN = 0.454936423119572  # of chi-square, one degree of freedom
 _STEEPEST = 25.0  # logits; a slope without an end (all votes one way) is taken to be this
 _NODES = 21
@@ -88,12 +92,16 @@ def slope_tests(
     a: ArrayLike | None = None,
     b: ArrayLike | None = None,
     items: int = 0,
+    unknown: float = 0.0,
+    parts: ArrayLike | None = None,
+    known: ArrayLike | None = None,
 ) -> SlopeTests:
     """Test every group 0, 1, ... along every column of `x` (votes, m), and along `items` met as `a` and `b`.
 
     `y` is 1 where the first was preferred, 0 the second, 1/2 a tie; `win` and `tie` are the chances that all give.
+    `known` (directions,) is the spread of the slopes of `parts` (votes,), the smaller groups that groups consist of.
     """
-    votes = _check_votes(group, y, win, tie, x, a, b, items)
+    votes = _check_votes(group, y, win, tie, x, a, b, items, parts, known, unknown)
     found = [*_column_candidates(votes), *_item_candidates(votes)]
     spread = np.concatenate([np.atleast_1d(part.spread) for part in found]) if found else np.zeros(0)
     rows = [row for part in found for row in part.rows(votes)]
@@ -150,6 +158,9 @@ class _Votes:
     a: Ints
     b: Ints
     items: int
+    floor: Floats
+    """(groups, directions) at least so large is tau."""
+    unknown: float
 
     @property
     def residual(self) -> Floats:
@@ -172,6 +183,9 @@ def _check_votes(
     a: ArrayLike | None,
     b: ArrayLike | None,
     items: int,
+    parts: ArrayLike | None,
+    known: ArrayLike | None,
+    unknown: float,
 ) -> _Votes:
     codes = np.asarray(group, np.int64)
     values, won, tied = (np.asarray(part, np.float64) for part in (y, win, tie))
@@ -185,10 +199,16 @@ def _check_votes(
     count = np.bincount(codes[order])
     if (count == 0).any():
         raise BadValue("groups 0, 1, ... with a vote each are needed", found=f"none of {int(np.argmin(count))}")
+    floor = np.zeros((len(count), table.shape[1] + items))
+    if parts is not None and known is not None:
+        size = int(np.max(parts)) + 1
+        pairs, given = np.unique(codes * size + np.asarray(parts, np.int64), return_counts=True)
+        share = np.sqrt(_sum(pairs // size, given.astype(np.float64) ** 2, len(count))) / count
+        floor = share[:, None] * np.asarray(known, np.float64)[None, :]
     nobody = np.full(len(codes), -1, np.int64)
     first, second = (nobody if part is None else np.asarray(part, np.int64) for part in (a, b))
     return _Votes(len(count), np.concatenate([[0], np.cumsum(count)]), codes[order], values[order], won[order],
-                  tied[order], table[order], first[order], second[order], items)  # fmt: skip
+                  tied[order], table[order], first[order], second[order], items, floor, unknown)  # fmt: skip
 
 
 # -- candidates --------------------------------------------------------------------------------------------------------
@@ -206,8 +226,8 @@ class _Candidates:
 
     def rows(self, votes: _Votes) -> Iterator[tuple[int, int, float, float, int]]:
         """Group, direction, slope, p and votes of each."""
-        tau = float(self.spread[0])
         for group, direction in zip(self.group.tolist(), self.direction.tolist()):
+            tau = max(float(self.spread[0]), float(votes.floor[group, direction]))
             rows = slice(votes.starts[group], votes.starts[group + 1])
             if direction < self.columns:
                 along = votes.x[rows, direction]
@@ -225,8 +245,9 @@ def _column_candidates(votes: _Votes) -> Iterator[_Candidates]:
         along = votes.x[:, column]
         S = _sum(votes.group, along * residual, votes.groups)
         V = _sum(votes.group, along**2 * variance, votes.groups)
-        tau = spread_of_slopes(S, V)
-        group = np.flatnonzero(np.abs(S) >= CANDIDATE * np.sqrt(V + tau**2 * V**2) + 1e-12)
+        tau = spread_of_slopes(S, V, votes.unknown)
+        wide = np.maximum(tau, votes.floor[:, column])
+        group = np.flatnonzero(np.abs(S) >= CANDIDATE * np.sqrt(V + wide**2 * V**2) + 1e-12)
         yield _Candidates(group, np.full(len(group), column), np.array([tau]), columns)
 
 
@@ -237,9 +258,9 @@ def _item_candidates(votes: _Votes) -> Iterator[_Candidates]:
     first, second = votes.group * votes.items + votes.a, votes.group * votes.items + votes.b
     S = _sum(first, residual, size) - _sum(second, residual, size)
     V = _sum(first, variance, size) + _sum(second, variance, size)
-    tau = spread_of_slopes(S, V)
-    cell = np.flatnonzero(np.abs(S) >= CANDIDATE * np.sqrt(V + tau**2 * V**2) + 1e-12)
-    columns = votes.x.shape[1]
+    columns, tau = votes.x.shape[1], spread_of_slopes(S, V, votes.unknown)
+    wide = np.maximum(tau, votes.floor[:, columns:].ravel())
+    cell = np.flatnonzero(np.abs(S) >= CANDIDATE * np.sqrt(V + wide**2 * V**2) + 1e-12)
     yield _Candidates(cell // votes.items, columns + cell % votes.items, np.full(votes.items, tau), columns)
 
 
@@ -247,11 +268,11 @@ def _sum(codes: Ints, values: Floats, size: int) -> Floats:
     return np.bincount(codes, values, size).astype(np.float64)
 
 
-def spread_of_slopes(S: Floats, V: Floats) -> float:
-    """tau: how much groups differ, by the median of their squared slopes; 0 where they differ by chance alone."""
+def spread_of_slopes(S: Floats, V: Floats, unknown: float = 0.0) -> float:
+    """tau: how much groups differ, by the median of their squared slopes; `unknown` where they are too few."""
     told = V >= LEAST_V
-    if told.sum() < 20:
-        return 0.0
+    if told.sum() < LEAST_GROUPS:
+        return unknown
     square, information = S[told] ** 2, V[told]
 
     def median(tau: float) -> float:

@@ -417,20 +417,18 @@ def bucket_ceilings(raters: int, larger: int, of: Ceilings) -> BucketCeilings:
     them, sampling error and unknown shape together; the beta law's value is one point, moved to the nearest end where
     that law does not fit. a = inf is coin flips (1/2 everywhere), a = 0 unanimous panels (1 everywhere).
     """
+    from scipy.special import betainc
+
     if not raters / 2 < larger <= raters:
         raise BadValue("a split with a majority is needed", found=f"{larger} of {raters}")
     share = larger / raters
     alone = share if 2 * larger > raters + 1 else share / 2  # 2m = R + 1: each of the m faces a tie of the others
     nearest, knows = of.laws.next_rater_of(raters, larger), of.laws.oracle_of(raters, larger)
-    follow, right = _beta_ceilings(raters, larger, of.fit.a)
-    return BucketCeilings(share, alone, float(np.clip(follow, *nearest)), float(np.clip(right, *knows)), nearest, knows)
-
-
-def _beta_ceilings(raters: int, larger: int, a: float) -> tuple[float, float]:
-    """Next rater and oracle under the beta law."""
-    from scipy.special import betainc
-
+    # next rater and oracle under the beta law
+    a = of.fit.a
     if np.isinf(a) or a > _FLATTEST:
-        return 0.5, 0.5
-    oracle = 1.0 if a == 0 and larger == raters else float(betainc(raters - larger + a, larger + a, 0.5))
-    return (larger + a) / (raters + 2 * a), oracle
+        follow, right = 0.5, 0.5
+    else:
+        oracle = 1.0 if a == 0 and larger == raters else float(betainc(raters - larger + a, larger + a, 0.5))
+        follow, right = (larger + a) / (raters + 2 * a), oracle
+    return BucketCeilings(share, alone, float(np.clip(follow, *nearest)), float(np.clip(right, *knows)), nearest, knows)

@@ -96,12 +96,18 @@ def fit_covariates(
     point, convergence = _climb(answers, code, tie, ridge, tolerance, max_iterations)
     fitted = float(np.exp(point[-1])) if has_tie(code) else first
     m = answers.z.shape[1]
+    # every answer as a pair of its own: an item with score d against one with score 0
+    d = answers.along(point)
+    n = len(d)
+    each = answers.weight if len(answers.weight) else np.ones(n)
+    won = [np.where(answers.outcome == side, each, 0.0) for side in (0, 1, 2)]
+    own = PairCounts(n + 1, np.arange(n), np.full(n, n), *won)
     return CovariateFit(
         model=model,
         scores=point[:items] - point[:items].mean(),
         beta=point[items : items + m],
         tie=fitted,
-        log_likelihood=_log_likelihood(answers, model, answers.along(point), fitted),
+        log_likelihood=pair_log_likelihood(own, model, np.append(d, 0.0), fitted),
         prior=prior,
         convergence=convergence,
     )
@@ -132,7 +138,20 @@ def covariate_errors(
     own = sums - sums.mean(axis=0) if cluster is not None else sums
     spread = own @ inverse
     covariance = spread.T @ spread * ((df + 1) / df if np.isfinite(df) else 1.0)
-    return _errors(fit, inverse, covariance, df, method)
+    n, m = len(fit.scores), len(fit.beta)
+    own = covariance[:n, :n]
+    centred = own - own.mean(axis=0) - own.mean(axis=1)[:, None] + own.mean()
+    beta = covariance[n : n + m, n : n + m]
+    variance = np.concatenate([np.diag(centred), np.diag(beta)])
+    if (variance <= _NOTHING * np.diag(inverse)[: n + m]).any():
+        raise TooFew(
+            "an error needs answers that vary",
+            found=f"no spread at all in the answers on items {np.flatnonzero(variance[:n] <= 0)[:8].tolist()}",
+            remedy="collect more answers, or treat them as independent",
+        )
+    tie_se = None if len(inverse) == n + m or fit.tie is None else fit.tie * float(np.sqrt(covariance[-1, -1]))
+    scores = Errors(np.sqrt(np.diag(centred)), (centred + centred.T) / 2, df, method, tie_se)
+    return CovariateErrors(scores, np.sqrt(np.diag(beta)))
 
 
 # -- what may come in --------------------------------------------------------------------------------------------------
@@ -209,7 +228,13 @@ def _climb(
         step = _step(slope, matrix, n, has_tie(code), prior=ridge > 0)
         size, moved = float(np.max(np.abs(slope) / scale)), float(np.abs(answers.along(step)).max())
         if np.isnan(moved) or (size <= tolerance and moved > _STILL):
-            raise _separation_error(answers, step)
+            # slopes are gone and steps are not: the maximum is at infinity, in the direction of the step
+            beta = np.abs(step[answers.items : -1]) * np.sqrt((answers.z**2).mean(axis=0))
+            raise NotIdentified(
+                "an effect needs answers that go against it",
+                found=f"covariate {int(np.argmax(beta))}: all answers that scores leave open follow it",
+                remedy="leave it out, or collect more comparisons",
+            )
         if size <= tolerance:
             return point, Convergence("Newton, elimination", iteration, size, tolerance)
         if iteration < max_iterations:
@@ -259,43 +284,7 @@ def _hold_location(matrix: Floats, items: int | None = None, *, prior: bool) -> 
     return fixed
 
 
-def _separation_error(answers: CovariateAnswers, step: Floats) -> NotIdentified:
-    """Slopes are gone and steps are not: the maximum is at infinity, in the direction of the step."""
-    beta = np.abs(step[answers.items : -1]) * np.sqrt((answers.z**2).mean(axis=0))
-    return NotIdentified(
-        "an effect needs answers that go against it",
-        found=f"covariate {int(np.argmax(beta))}: all answers that scores leave open follow it",
-        remedy="leave it out, or collect more comparisons",
-    )
-
-
-def _log_likelihood(answers: CovariateAnswers, model: str, d: Floats, tie: float | None) -> float:
-    """Every answer as a pair of its own: an item with score d against one with score 0."""
-    n = len(d)
-    each = answers.weight if len(answers.weight) else np.ones(n)
-    won = [np.where(answers.outcome == side, each, 0.0) for side in (0, 1, 2)]
-    own = PairCounts(n + 1, np.arange(n), np.full(n, n), *won)
-    return pair_log_likelihood(own, model, np.append(d, 0.0), tie)
-
-
 # -- errors ------------------------------------------------------------------------------------------------------------
-
-
-def _errors(fit: CovariateFit, inverse: Floats, covariance: Floats, df: float, method: str) -> CovariateErrors:
-    n, m = len(fit.scores), len(fit.beta)
-    own = covariance[:n, :n]
-    centred = own - own.mean(axis=0) - own.mean(axis=1)[:, None] + own.mean()
-    beta = covariance[n : n + m, n : n + m]
-    variance = np.concatenate([np.diag(centred), np.diag(beta)])
-    if (variance <= _NOTHING * np.diag(inverse)[: n + m]).any():
-        raise TooFew(
-            "an error needs answers that vary",
-            found=f"no spread at all in the answers on items {np.flatnonzero(variance[:n] <= 0)[:8].tolist()}",
-            remedy="collect more answers, or treat them as independent",
-        )
-    tie_se = None if len(inverse) == n + m or fit.tie is None else fit.tie * float(np.sqrt(covariance[-1, -1]))
-    scores = Errors(np.sqrt(np.diag(centred)), (centred + centred.T) / 2, df, method, tie_se)
-    return CovariateErrors(scores, np.sqrt(np.diag(beta)))
 
 
 # -- compiled passes over answers with covariates ----------------------------------------------------------------------

@@ -309,6 +309,8 @@ def cluster_scores(
     For answer k of cluster c the slope of its log-likelihood in the parameters (q, t) is s_k; the row of cluster c is
     the sum of its s_k. One compiled pass over the comparisons; after it no error needs the comparisons again.
     """
+    from scipy.sparse import csr_array
+
     first, second, won, heavy = check_comparisons(a, b, outcome, len(fit.scores), weight)
     group = np.ascontiguousarray(cluster)
     if group.shape != first.shape or group.dtype.kind not in "iu":
@@ -319,7 +321,15 @@ def cluster_scores(
     shape = clusters, len(fit.scores) + has_tie(code)
     if shape[0] * shape[1] > _TABLE_CELLS:
         slope, slope_t = _answer_slopes(code, tie, fit.scores, first, second, won, heavy)
-        return _sparse_sums(first, second, group, slope, slope_t, shape)
+        # the same sums as entries: every comparison adds one for each item and one for the tie parameter
+        values, columns, rows = (
+            [slope, -slope, slope_t],
+            [first, second, np.full_like(first, shape[1] - 1)],
+            [group] * 3,
+        )
+        parts = 3 if slope_t.any() else 2
+        entries = tuple(np.concatenate(each[:parts]) for each in (values, rows, columns))
+        return csr_array((entries[0], entries[1:]), shape=shape)
     sums = np.zeros(shape)
     for start in range(0, len(first), _BLOCK):  # slopes of a block first: the accesses to the table then overlap
         part = slice(start, start + _BLOCK)
@@ -354,18 +364,6 @@ def answering_clusters(sums: Floats | csr_array, noise: Floats) -> Any:
             remedy="cluster by something that crosses items (raters), or treat answers as independent",
         )
     return sums if active.all() else sums[np.flatnonzero(active)]
-
-
-def _sparse_sums(
-    a: NDArray[Any], b: NDArray[Any], cluster: NDArray[Any], slope: Floats, slope_t: Floats, shape: tuple[int, int]
-) -> csr_array:
-    """The same sums as entries: every comparison adds one for each item and one for the tie parameter."""
-    from scipy.sparse import csr_array
-
-    values, columns, rows = [slope, -slope, slope_t], [a, b, np.full_like(a, shape[1] - 1)], [cluster] * 3
-    parts = 3 if slope_t.any() else 2
-    entries = tuple(np.concatenate(each[:parts]) for each in (values, rows, columns))
-    return csr_array((entries[0], entries[1:]), shape=shape)
 
 
 def _answer_slopes_arrays(
@@ -593,9 +591,14 @@ def two_way_errors(raters: Errors, prompts: Errors, cells: Errors, method: str) 
     together = raters.covariance + prompts.covariance - cells.covariance  # type: ignore[operator]  # none is None here
     value, vector = np.linalg.eigh((together + together.T) / 2)
     positive_part = np.asarray((vector * np.maximum(value, 0.0)) @ vector.T)
+    # the covariance with the standard errors `se`
+    own = np.sqrt(positive_part.diagonal())
+    by = np.divide(se, own, out=np.zeros_like(se), where=own > 0)
+    scaled = positive_part * np.outer(by, by)
+    np.fill_diagonal(scaled, se**2)
     return Errors(
         se,
-        _scale_covariance(positive_part, se),
+        np.asarray(scaled),
         errors.df,
         method,
         errors.tie_se,
@@ -612,12 +615,3 @@ def _tie_error(parts: tuple[Errors, ...]) -> float | None:
         return None
     r, p, c = (error**2 for error in errors if error is not None)
     return float(np.sqrt(max(r + p - c, r, p, c)))
-
-
-def _scale_covariance(covariance: Floats, se: Floats) -> Floats:
-    """The covariance with the standard errors `se`."""
-    own = np.sqrt(covariance.diagonal())
-    by = np.divide(se, own, out=np.zeros_like(se), where=own > 0)
-    scaled = covariance * np.outer(by, by)
-    np.fill_diagonal(scaled, se**2)
-    return np.asarray(scaled)

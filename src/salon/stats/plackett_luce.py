@@ -40,7 +40,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from salon.errors import BadValue, NotConverged, TooFew
 from salon.stats.comparison_graph import check_identified
-from salon.stats.comparisons import PairCounts, count_pairs
+from salon.stats.comparisons import count_pairs
 from salon.stats.jit import compiled
 from salon.stats.pair_errors import Errors
 from salon.stats.pair_fit import Convergence
@@ -88,10 +88,23 @@ def fit_rankings(
     `tolerance` bounds the slope in each score, divided by the weight of the rankings that hold the item.
     """
     starts, entry, ranks = _check_rankings(offsets, items_flat, ranks_flat, items)
-    weights = _weights(weight, len(starts) - 1)
+    rankings = len(starts) - 1
+    if weight is None:
+        weights = np.ones(rankings)
+    else:
+        weights = np.asarray(weight, dtype=np.float64)
+        if weights.shape != (rankings,):
+            raise BadValue("one weight for each ranking is needed", found=f"{weights.size} for {rankings} rankings")
+        if not (np.isfinite(weights) & (weights > 0)).all():
+            raise BadValue("weights are finite and above 0", found=weights[~(np.isfinite(weights) & (weights > 0))][0])
     if prior is not None and not (np.isfinite(prior) and prior > 0):
         raise BadValue("the standard deviation of a prior is a positive number", found=prior, remedy="--prior 3")
-    neighbors = _neighbors(starts, entry, ranks, items)
+    # every entry against the next one of the same ranking: all that identification needs to know
+    inside = np.ones(len(ranks), dtype=np.bool_)
+    inside[starts[1:] - 1] = False
+    at = np.flatnonzero(inside)
+    outcome = np.where(ranks[at] == ranks[at + 1], 2, 0)
+    neighbors = count_pairs(entry[at], entry[at + 1], outcome, items)
     check_identified(neighbors, tie_parameter=False, prior=prior is not None, anchored=np.empty(0, np.int64))
     runs = runs_of_rankings(starts, entry, ranks, items, weights)
     scores, value, convergence = _newton(runs, prior, tolerance, max_iterations)
@@ -100,13 +113,26 @@ def fit_rankings(
 
 def ranking_errors(fit: RankFit, *, cluster: ArrayLike | None = None) -> Errors:
     """Sandwich errors of the centred scores; rankings of one `cluster` (rater, prompt) may depend on each other."""
+    from scipy.sparse import csr_array
+
     if fit.runs.items > DENSE_ITEMS:
         raise BadValue(f"errors of rankings take at most {DENSE_ITEMS:,} items", found=f"{fit.runs.items:,}")
-    labels = _clusters(cluster, int(fit.runs.owner[-1]) + 1)
+    rankings = int(fit.runs.owner[-1]) + 1
+    if cluster is None:
+        labels = np.arange(rankings)
+    else:
+        labels = np.asarray(cluster)
+        if labels.shape != (rankings,):
+            raise BadValue("one cluster for each ranking is needed", found=f"{labels.size} for {rankings} rankings")
+        labels = np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
     count = int(labels.max()) + 1
     if count < 2:
         raise TooFew("errors need at least 2 independent clusters of rankings", found=count)
-    sums = _cluster_slopes(fit, labels, count)
+    # S (clusters, items): slopes summed over the rankings of each cluster
+    _, slope = fit.runs.slopes(fit.scores)
+    row = labels[np.repeat(fit.runs.owner, np.diff(fit.runs.offsets))]
+    sums = csr_array((slope, (row, fit.runs.entry)), shape=(count, fit.runs.items))
+    sums.sum_duplicates()
     # An item whose rankings all lie in one cluster has slope 0 there: its error would come out far too small.
     alone = np.flatnonzero(np.bincount(sums.indices, minlength=sums.shape[1]) == 1)
     if alone.size:
@@ -186,17 +212,6 @@ def _centred_inverse(matrix: Floats) -> Floats:
     return np.asarray(inverse - inverse.mean(axis=0))  # errors of q_i - mean(q)
 
 
-def _cluster_slopes(fit: RankFit, labels: Ints, count: int) -> csr_array:
-    """S (clusters, items): slopes summed over the rankings of each cluster."""
-    from scipy.sparse import csr_array
-
-    _, slope = fit.runs.slopes(fit.scores)
-    row = labels[np.repeat(fit.runs.owner, np.diff(fit.runs.offsets))]
-    sums = csr_array((slope, (row, fit.runs.entry)), shape=(count, fit.runs.items))
-    sums.sum_duplicates()
-    return sums
-
-
 def _squares(sums: csr_array) -> Floats:
     """S'S about the mean cluster, which is 0 without a prior."""
     total = np.asarray(sums.sum(axis=0)).ravel()
@@ -204,35 +219,6 @@ def _squares(sums: csr_array) -> Floats:
     dense = sums.toarray() if crowded else sums
     squares = dense.T @ dense
     return np.asarray((squares if crowded else squares.toarray()) - np.outer(total, total) / sums.shape[0])
-
-
-def _neighbors(offsets: Ints, entry: Ints, ranks: NDArray[np.generic], items: int) -> PairCounts:
-    """Every entry against the next one of the same ranking: all that identification needs to know."""
-    inside = np.ones(len(ranks), dtype=np.bool_)
-    inside[offsets[1:] - 1] = False
-    at = np.flatnonzero(inside)
-    outcome = np.where(ranks[at] == ranks[at + 1], 2, 0)
-    return count_pairs(entry[at], entry[at + 1], outcome, items)
-
-
-def _clusters(cluster: ArrayLike | None, rankings: int) -> Ints:
-    if cluster is None:
-        return np.arange(rankings)
-    labels = np.asarray(cluster)
-    if labels.shape != (rankings,):
-        raise BadValue("one cluster for each ranking is needed", found=f"{labels.size} for {rankings} rankings")
-    return np.asarray(np.unique(labels, return_inverse=True)[1], dtype=np.int64)
-
-
-def _weights(weight: ArrayLike | None, rankings: int) -> Floats:
-    if weight is None:
-        return np.ones(rankings)
-    weights = np.asarray(weight, dtype=np.float64)
-    if weights.shape != (rankings,):
-        raise BadValue("one weight for each ranking is needed", found=f"{weights.size} for {rankings} rankings")
-    if not (np.isfinite(weights) & (weights > 0)).all():
-        raise BadValue("weights are finite and above 0", found=weights[~(np.isfinite(weights) & (weights > 0))][0])
-    return weights
 
 
 def _check_rankings(

@@ -120,11 +120,17 @@ def rank_intervals(
     else:
         critical, method = _simulated(C, se, df, level, rng, draws)
     better = q[:, None] - q[None, :] > critical * se
+    tier = np.zeros(len(q), np.int64)
+    number = 0
+    while (left := tier == 0).any():
+        number += 1
+        best = left & (q == q[left].max())
+        tier[left & ~better[best].any(axis=0)] = number
     return RankIntervals(
         rank=1 + (q[:, None] < q[None, :]).sum(axis=1),
         low=1 + better.sum(axis=0),
         high=n - better.sum(axis=1),
-        tier=_tiers(q, better),
+        tier=tier,
         groups=_runs(q, better),
         better=better,
         critical=float(np.max(critical)),
@@ -149,16 +155,7 @@ def _simulated(
 ) -> tuple[float, str]:
     """The simultaneous critical value from the law of the largest difference."""
     draws = _draws(len(C)) if draws is None else draws
-    normal = float(np.quantile(_maxima(C, se, draws, rng), level))
-    return float(-stdtrit(df, ndtr(-normal))), f"all pairs at once, {draws:,} simulated maxima"
-
-
-def _draws(n: int) -> int:
-    return min(_MOST, max(_FEWEST, _WORK // (n * (n - 1) // 2)))
-
-
-def _maxima(C: Floats, se: Floats, draws: int, rng: np.random.Generator) -> Floats:
-    """Drawn values of the largest standardised difference; a block of draws at a time."""
+    # drawn values of the largest standardised difference; a block of draws at a time
     if draws < 100:
         raise BadValue("at least 100 draws are needed for a critical value", found=draws)
     factor = _factor(C, rng)
@@ -168,7 +165,12 @@ def _maxima(C: Floats, se: Floats, draws: int, rng: np.random.Generator) -> Floa
     for start in range(0, draws, _BLOCK):
         part = maxima[start : start + _BLOCK]
         _largest(factor @ rng.standard_normal((factor.shape[1], len(part))), precision, part)
-    return maxima
+    normal = float(np.quantile(maxima, level))
+    return float(-stdtrit(df, ndtr(-normal))), f"all pairs at once, {draws:,} simulated maxima"
+
+
+def _draws(n: int) -> int:
+    return min(_MOST, max(_FEWEST, _WORK // (n * (n - 1) // 2)))
 
 
 @compiled
@@ -198,16 +200,6 @@ def _factor(C: Floats, rng: np.random.Generator) -> Floats:
 
 
 # -- tiers and groups ------------------------------------------------------------------------------------------------
-
-
-def _tiers(q: Floats, better: Bools) -> Ints:
-    tier = np.zeros(len(q), np.int64)
-    number = 0
-    while (left := tier == 0).any():
-        number += 1
-        best = left & (q == q[left].max())
-        tier[left & ~better[best].any(axis=0)] = number
-    return tier
 
 
 def _runs(q: Floats, better: Bools) -> tuple[Ints, ...]:

@@ -75,7 +75,15 @@ def choose_rating_anchors(
     center: Center = "mean",
 ) -> RatingAnchors:
     """Up to `each` items for every level, from ratings on the scale low to high (items without ratings may exist)."""
-    anchor_levels = _levels(low, high, levels)
+    _check_scale(low, high)
+    if levels is None:
+        anchor_levels = np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
+    else:
+        values = np.asarray(levels, dtype=np.float64)
+        marks = np.concatenate([[low], values, [high]])
+        if values.ndim != 1 or not len(values) or not (np.diff(marks) > 0).all():
+            raise BadValue(f"levels rise, strictly between {low:g} and {high:g}", found=list(levels))
+        anchor_levels = values
     if each < 1:
         raise BadValue("at least one rating anchor for each level is needed", found=each)
     data = RatingData.of(item, rater, value, items, int(np.max(rater, initial=0)) + 1)
@@ -110,17 +118,6 @@ def nearest_mark(x: ArrayLike, marks: ArrayLike) -> Ints:
     halfway = np.round((m[:-1] + m[1:]) / 2, _DECIMALS)
     index = np.searchsorted(halfway, np.round(np.asarray(x, dtype=np.float64), _DECIMALS), side="right")
     return np.asarray(index, dtype=np.int64)
-
-
-def _levels(low: float, high: float, levels: Sequence[float] | None) -> Floats:
-    _check_scale(low, high)
-    if levels is None:
-        return np.asarray(low + (high - low) * np.array([0.25, 0.5, 0.75]))
-    values = np.asarray(levels, dtype=np.float64)
-    marks = np.concatenate([[low], values, [high]])
-    if values.ndim != 1 or not len(values) or not (np.diff(marks) > 0).all():
-        raise BadValue(f"levels rise, strictly between {low:g} and {high:g}", found=list(levels))
-    return values
 
 
 # -- the curve to the rating scale -------------------------------------------------------------------------------------
@@ -214,7 +211,14 @@ def fit_sigmoid(q: ArrayLike, target: ArrayLike, *, low: float, high: float) -> 
     a, b = slope / unit, shift - slope * middle / unit
     residual = float(np.sqrt(np.mean((fitted - share) ** 2))) * (high - low)
     curve = Sigmoid(a, b, float(low), float(high), residual, len(x))
-    return replace(curve, covariance=_sandwich(curve, x, t))
+    n = len(x)
+    if n == 2:
+        sandwich: Floats | None = None
+    else:
+        J, r = curve.gradient(x), t - curve.apply(x)
+        bread = np.linalg.pinv(J)  # (J'J)^-1 J'
+        sandwich = np.asarray((bread * r**2) @ bread.T * n / (n - 2))
+    return replace(curve, covariance=sandwich)
 
 
 def min_max_sigmoid(q: ArrayLike, *, low: float, high: float, steepness: float = 6.0) -> Sigmoid:
@@ -260,15 +264,6 @@ def _search(z: Floats, share: Floats) -> tuple[float, float]:
     if best.status <= 0:
         raise NotConverged("the calibration curve did not settle", found=best.message, remedy="add rating anchors")
     return float(best.x[0]), float(best.x[1])
-
-
-def _sandwich(curve: Sigmoid, x: Floats, t: Floats) -> Floats | None:
-    n = len(x)
-    if n == 2:
-        return None
-    J, r = curve.gradient(x), t - curve.apply(x)
-    bread = np.linalg.pinv(J)  # (J'J)^-1 J'
-    return np.asarray((bread * r**2) @ bread.T * n / (n - 2))
 
 
 def _points(q: ArrayLike, target: ArrayLike, low: float, high: float) -> tuple[Floats, Floats]:

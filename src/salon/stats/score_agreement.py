@@ -79,11 +79,7 @@ def lowest_filling(x: ArrayLike, y: ArrayLike) -> Floats:
     values, block, size = np.unique(pred[~lacking], return_inverse=True, return_counts=True)
     absent = np.flatnonzero(lacking)[np.argsort(-t[lacking], kind="stable")]
     before = _merge(np.bincount(block, weights=t[~lacking]), size, t[absent])
-    return _fill_gaps(pred, values, absent, before)
-
-
-def _fill_gaps(pred: Floats, values: Floats, absent: NDArray[np.int64], before: NDArray[np.int64]) -> Floats:
-    """Numbers for `absent`, which stand after `before` of the known values; several in one gap keep their order."""
+    # numbers for `absent`, which stand after `before` of the known values; several in one gap keep their order
     spread = float(values[-1] - values[0]) or 1.0
     edges = np.concatenate([[values[0] - spread], values, [values[-1] + spread]])
     filled = pred.copy()

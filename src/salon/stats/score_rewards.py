@@ -150,7 +150,15 @@ def fidelity_rewards(
         raise BadValue("every answer needs its image", found=f"{len(code)} images for {len(s)} answers")
     parsed: NDArray[np.bool_] = np.asarray(np.isfinite(s).all(1))
     mean, own = _moments(s[parsed], code[parsed], n, ddof)
-    var = own if variance is None else _given_variances(variance, mean)
+    if variance is None:
+        var = own
+    else:
+        # variances as they are given, for images with an answer
+        table = _table("variances", variance, nan=True)
+        answered = np.isfinite(mean)
+        if table.shape != mean.shape or not (table >= 0)[answered].all():  # False for NaN
+            raise BadValue("variances are one number of at least 0 for each image and criterion", found="others")
+        var = np.where(answered, table, np.nan)
     by_criterion = np.full_like(s, np.nan)
     rows = np.flatnonzero(parsed)
     size = max(1, _BLOCK // max(1, n * s.shape[1]))
@@ -215,15 +223,6 @@ def _moments(s: Floats, code: Ints, n: int, ddof: int, *, stand_in: bool = True)
         pooled = square.sum(0) / free if free else np.zeros(s.shape[1])
         variance = np.where(count == 1, pooled, variance)
     return mean, variance
-
-
-def _given_variances(variance: ArrayLike, mean: Floats) -> Floats:
-    """Variances as they are given, for images with an answer."""
-    table = _table("variances", variance, nan=True)
-    answered = np.isfinite(mean)
-    if table.shape != mean.shape or not (table >= 0)[answered].all():  # False for NaN
-        raise BadValue("variances are one number of at least 0 for each image and criterion", found="others")
-    return np.where(answered, table, np.nan)
 
 
 def _mean_fidelity(s: Floats, code: Ints, mean: Floats, var: Floats, p_gt: Floats, w: Floats) -> Floats:

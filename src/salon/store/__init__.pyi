@@ -32,6 +32,7 @@ from .database.connection import (
     BadLink as BadLink,
     DatabaseError as DatabaseError,
     KeyReused as KeyReused,
+    LostConnection as LostConnection,
     NoStudy as NoStudy,
     NotActive as NotActive,
     NothingToUndo as NothingToUndo,
@@ -40,6 +41,7 @@ from .database.connection import (
     Unavailable as Unavailable,
     now_ms as now_ms,
 )
+from .database.coordination import listen_for_news as listen_for_news
 from .database.database import (
     Database as Database,
     open_database as open_database,
@@ -59,7 +61,7 @@ from .database.records import (
     judged_items as judged_items,
 )
 from .database.tallies import (
-    Reservation as Reservation,
+    QuestionHold as QuestionHold,
     StoredTally as StoredTally,
 )
 from .database.visitors import (

@@ -122,7 +122,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
     path.parent.mkdir(parents=True, exist_ok=True)
     recover(path)
     with held(path):
-        _sweep(path)
+        # remove the folders that killed writers of `path` left behind: those that no process locks any more
+        for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
+            lock = _lock(leftover)
+            if lock is not None:
+                shutil.rmtree(leftover, ignore_errors=True)
+                os.close(lock)
         replaces = path.is_dir() and any(path.iterdir())
         stage = path.with_name(f".{path.name}.saving-{secrets.token_hex(4)}")
         stage.mkdir()
@@ -160,9 +165,12 @@ def whole_folder(path: Path) -> Iterator[Path]:
 
 
 @contextmanager
-def held(folder: Path) -> Iterator[None]:
-    """Lock `folder`, if it is there: while the block runs no other process replaces or locks it."""
-    lock = _take_folder_lock(folder)
+def held(folder: Path, *, shared: bool = False) -> Iterator[None]:
+    """Lock `folder`, if it is there: while the block runs no other process replaces or locks it.
+
+    A `shared` lock lets others in who take a shared one.
+    """
+    lock = _take_folder_lock(folder, shared=shared)
     try:
         yield
     finally:
@@ -170,10 +178,10 @@ def held(folder: Path) -> Iterator[None]:
             os.close(lock)
 
 
-def _take_folder_lock(folder: Path) -> int | None:
+def _take_folder_lock(folder: Path, *, shared: bool) -> int | None:
     """Hold the folder that stands at this name; BadFile when another process does."""
     while fcntl is not None and folder.is_dir():
-        lock = _lock(folder)
+        lock = _lock(folder, shared=shared)
         if lock is None:
             raise BadFile(
                 "a folder that nobody holds is needed",
@@ -277,26 +285,17 @@ def _aside(path: Path) -> Path:
     return whole.parent / f".{whole.name}.replaced"
 
 
-def _lock(folder: Path) -> int | None:
+def _lock(folder: Path, *, shared: bool = False) -> int | None:
     """Hold `folder`, or a file, for as long as this process lives; None when another process holds it."""
     if fcntl is None:  # pragma: no cover
         return None
     number = os.open(folder, os.O_RDONLY)
     try:
-        fcntl.flock(number, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        fcntl.flock(number, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
     except OSError:
         os.close(number)
         return None
     return number
-
-
-def _sweep(path: Path) -> None:
-    """Remove the folders that killed writers of `path` left behind: those that no process locks any more."""
-    for leftover in path.parent.glob(f".{glob.escape(path.name)}.saving-*"):
-        lock = _lock(leftover)
-        if lock is not None:
-            shutil.rmtree(leftover, ignore_errors=True)
-            os.close(lock)
 
 
 def put_file(path: Path, data: bytes) -> None:

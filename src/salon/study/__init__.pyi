@@ -13,6 +13,7 @@ from .answers import (
 from .interfaces import (
     Abilities as Abilities,
     Ask as Ask,
+    Captcha as Captcha,
     FailedPicture as FailedPicture,
     GeneratedPicture as GeneratedPicture,
     Generator as Generator,

@@ -107,11 +107,9 @@ def strip_reasoning(text: str) -> str | None:
     text = text.rpartition(_FINAL)[2]
     ends = [tag.end() for tag in _THINK_TAG.finditer(text) if tag[1] or tag[2]]
     text = text[ends[-1] :] if ends else text
-    return None if _CHANNEL in text or _THINK_TAG.search(text) else _around_blocks(text)
-
-
-def _around_blocks(text: str) -> str | None:
-    """A block that ends without having begun began in the question: nothing before it was said."""
+    if _CHANNEL in text or _THINK_TAG.search(text):
+        return None
+    # A block that ends without having begun began in the question: nothing before it was said
     parts: list[str] = []
     at, inside = 0, ""
     for tag in _REASONING_TAG.finditer(text):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal, Protocol, runtime_checkable
 
 from pydantic import ConfigDict, Field
@@ -128,4 +128,24 @@ class Scorer(Protocol):
 
     def score(self, items: Sequence[Item], prompts: Sequence[Prompt | None]) -> list[float | None]:
         """One number per item, None where it could not be scored (never a made-up value)."""
+        ...
+
+
+# -- captchas ----------------------------------------------------------------------------------------------------------
+
+
+@runtime_checkable
+class Captcha(Protocol):
+    """What keeps programs from becoming voters of a public arena by the thousand."""
+
+    name: str
+    sources: tuple[str, ...]
+    """Addresses beside the arena's own from which its widget loads scripts and frames: https://captcha.example.org"""
+
+    def widget(self, newcomers: int) -> str:
+        """HTML for the form that a newcomer sends; `newcomers` voters came from the same address today."""
+        ...
+
+    def verify(self, form: Mapping[str, str], newcomers: int) -> str:
+        """A text that stands for this one solution and no other, for it is taken once; BadValue where it is none."""
         ...

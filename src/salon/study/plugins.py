@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import inspect
-from collections.abc import Callable, Collection, Sequence
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from importlib.metadata import entry_points, packages_distributions, version
 from typing import Any
@@ -47,6 +47,7 @@ GROUPS = {
     "judges": PluginKind("judge", "salon.judge.vlm.Vlm", ("name", "reply")),
     "formats": PluginKind("format", "salon.store.formats.FileFormat", ("name", "about", "recognise", "read")),
     "fits": PluginKind("fit", "salon.fuse.fits.Fit", ("name", "reads", "fit")),
+    "captchas": PluginKind("captcha", "salon.study.interfaces.Captcha", ("name", "sources", "widget", "verify")),
     "rewards": PluginKind("reward", "salon.study.interfaces.RewardFunction", ()),
 }
 """Plugins by the last word of their entry point group, `salon.scorers` and so on."""
@@ -215,12 +216,6 @@ def plugin_lines(group: str, builtin: Collection[str] = ()) -> list[tuple[str, s
         for plugin in installed_plugins(group, builtin)
         if not plugin.refused
     ]
-
-
-def words_help(group: str, forms: Sequence[str] = ()) -> str:
-    """How plugins of a group are named, for errors."""
-    names = [name for name, _ in plugin_lines(group)]
-    return ", ".join([*forms, *names, f"{PREFIX}MODULE:NAME"])
 
 
 # -- helpers -------------------------------------------------------------------------------------------------------

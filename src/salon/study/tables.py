@@ -134,7 +134,13 @@ def conform(kind: str, table: pa.Table, *, where: str | None = None) -> pa.Table
         column = _cast(table.column(name), dtype, f"{place}, column {name!r}")
         if name in spec.optional and _says_nothing(name, column):
             continue
-        columns[name] = _with_default(name, column)
+        if pa.types.is_list(column.type) and column.null_count:
+            empty = pa.scalar([], _plain(column).type)
+            columns[name] = _cast(pc.coalesce(_plain(column), empty), column.type, name)
+        elif name not in DEFAULTS or not column.null_count:
+            columns[name] = column
+        else:
+            columns[name] = _cast(_plain(column).fill_null(DEFAULTS[name]), column.type, name)
     return pa.table(columns).combine_chunks()  # one chunk: numbering a column then copies nothing
 
 
@@ -143,15 +149,6 @@ def _says_nothing(name: str, column: pa.ChunkedArray) -> bool:
     if column.null_count == len(column):
         return True
     return name in DEFAULTS and bool(pc.all(pc.equal(_plain(column), DEFAULTS[name]).fill_null(True)).as_py())
-
-
-def _with_default(name: str, column: pa.ChunkedArray) -> pa.ChunkedArray:
-    if pa.types.is_list(column.type) and column.null_count:
-        empty = pa.scalar([], _plain(column).type)
-        return _cast(pc.coalesce(_plain(column), empty), column.type, name)
-    if name not in DEFAULTS or not column.null_count:
-        return column
-    return _cast(_plain(column).fill_null(DEFAULTS[name]), column.type, name)
 
 
 def _plain(column: pa.ChunkedArray) -> pa.ChunkedArray:

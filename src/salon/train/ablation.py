@@ -235,7 +235,18 @@ def ablate(
     """Do the cells that are not done yet, and make the table of all."""
     settings = settings or AblateSettings()
     cells = make_cells(settings)
-    _check(fixed, cells)
+    # everything that settings alone can get wrong, before anything is spent
+    for cell in cells:
+        fixed.label_settings(cell)
+        fixed.train_settings(cell)
+    categories = {item.category for item in open_study(fixed.study).nouns("items")}
+    for category in {cell.category for cell in cells if cell.category}:
+        if category not in categories:
+            raise BadValue(
+                "a category of the study is needed",
+                found=repr(category),
+                remedy="one of " + ", ".join(sorted(name for name in categories if name)),
+            )
     _same_run(fixed, out)
     makers = (label or fixed.label_cell, train or fixed.train_cell, test or fixed.test_cell)
     records = [_run_cell(cell, out, makers, progress, f"{n + 1} of {len(cells)}") for n, cell in enumerate(cells)]
@@ -298,21 +309,6 @@ def _run_cell(
 
 
 # -- before ------------------------------------------------------------------------------------------------------------
-
-
-def _check(fixed: Ablation, cells: Sequence[AblationCell]) -> None:
-    """Everything that settings alone can get wrong, before anything is spent."""
-    for cell in cells:
-        fixed.label_settings(cell)
-        fixed.train_settings(cell)
-    categories = {item.category for item in open_study(fixed.study).nouns("items")}
-    for category in {cell.category for cell in cells if cell.category}:
-        if category not in categories:
-            raise BadValue(
-                "a category of the study is needed",
-                found=repr(category),
-                remedy="one of " + ", ".join(sorted(name for name in categories if name)),
-            )
 
 
 def _same_run(fixed: Ablation, out: Path) -> None:

@@ -603,5 +603,5 @@ def broken_pictures_error(broken: dict[str, str]) -> BadFile:
         "a judge needs a picture of every item that decodes",
         found=f"{len(broken):,} without; the first: {why}",
         where=f"item {item!r}",
-        remedy="mend them, or leave their items out with --broken leave-out",
+        remedy="repair them, or leave their items out with --broken leave-out",
     )

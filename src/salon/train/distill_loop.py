@@ -373,10 +373,17 @@ def learn_format(
     vlm = load_vlm(model, settings, half=half)
     processor = vlm_processor(model, vlm.config.model_type)
     set_seed(settings.seed)  # of new adapters
+    # the items and answers of all steps, one after the other: the seed alone decides, in every process alike
+    rng = np.random.default_rng([settings.seed, settings.format_steps])
+    items: list[str] = []
+    answers: list[str] = []
+    for _ in range(settings.format_steps):
+        items += [data.train[number] for number in rng.integers(len(data.train), size=settings.format_batch)]
+        answers += [data.asking.random_answer(rng) for _ in range(settings.format_batch)]
     trainer = _FormatTrainer(
         model=vlm,
         args=arguments,
-        train_dataset=Dataset.from_dict(_format_rows(data, settings)),
+        train_dataset=Dataset.from_dict({"item": items, "answer": answers}),
         processing_class=processor,
         data_collator=_FormatCollator(data, vlm, processor),
         peft_config=lora_config(vlm, settings) if settings.learn == "lora" else None,
@@ -448,17 +455,6 @@ class _FormatProgress(TrainerCallback):
         """After every step."""
         if logs and "loss" in logs:
             self.progress(state.global_step, state.max_steps, float(logs["loss"]))
-
-
-def _format_rows(data: OnePassData, settings: DistillSettings) -> dict[str, list[str]]:
-    """The items and answers of all steps, one after the other: the seed alone decides, in every process alike."""
-    rng = np.random.default_rng([settings.seed, settings.format_steps])
-    items: list[str] = []
-    answers: list[str] = []
-    for _ in range(settings.format_steps):
-        items += [data.train[number] for number in rng.integers(len(data.train), size=settings.format_batch)]
-        answers += [data.asking.random_answer(rng) for _ in range(settings.format_batch)]
-    return {"item": items, "answer": answers}
 
 
 class _FormatCollator:

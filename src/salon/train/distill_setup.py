@@ -64,7 +64,7 @@ def record_start(run: Path, settings: DistillSettings, made_by: Mapping[str, Any
             "a run goes on with the labels, the model and the settings that it began with",
             found=", ".join(f"{name} {before.get(name)!r}, now {mine[name]!r}" for name in changed[:3]),
             where=str(run),
-            remedy="give the same ones, or begin anew with --overwrite",
+            remedy="give the same ones, or start again with --overwrite",
         )
 
 
@@ -78,14 +78,14 @@ def check_checkpoint(checkpoint: str | None, count: int, arguments: Any) -> None
             "a run goes on with the engine that it began with",
             found="a checkpoint by DeepSpeed, and none now" if parts else "a checkpoint without DeepSpeed, and it now",
             where=checkpoint,
-            remedy="launch it as before, or begin anew with --overwrite",
+            remedy="launch it as before, or start again with --overwrite",
         )
     if parts and parts != count:
         raise BadValue(
             "a run with DeepSpeed goes on in as many processes as it began with",
             found=f"a checkpoint of {parts}, now {count}",
             where=checkpoint,
-            remedy=f"launch {parts} processes, or begin anew with --overwrite",
+            remedy=f"launch {parts} processes, or start again with --overwrite",
         )
 
 
@@ -314,7 +314,7 @@ def not_finite_error(problem: str, run: Path) -> NotConverged:
         "a loss that is a number is needed",
         found=problem,
         where=str(run),
-        remedy=f"begin anew with a lower --lr or --clip; the last good checkpoint is {last or 'none'}",
+        remedy=f"start again with a lower --lr or --clip; the last good checkpoint is {last or 'none'}",
     )
 
 

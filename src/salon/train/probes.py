@@ -300,7 +300,15 @@ def _probe_items(
     turn = 1 if getattr(scorer, "card", ScorerCard()).higher_is_better else -1
     score = turn * np.array([values[n] for n in able], float)
     _, cluster = np.unique([item.prompt or item.id for item in items], return_inverse=True)
-    return _ProbeItems(items, [item_prompts[n] for n in able], cluster, score, _spread(score, cluster), turn), left_out
+    # standard deviation within prompts, pooled; over all items where no prompt has two
+    sizes = np.bincount(cluster)
+    freedom = len(score) - len(sizes)
+    middle = np.bincount(cluster, weights=score) / sizes
+    squares = ((score - middle[cluster]) ** 2).sum() if freedom else ((score - score.mean()) ** 2).sum()
+    spread = float(np.sqrt(squares / (freedom or len(score) - 1)))
+    if not spread > 0:
+        raise BadValue("a scorer that tells items apart is needed", found="the same score for all items of a prompt")
+    return _ProbeItems(items, [item_prompts[n] for n in able], cluster, score, spread, turn), left_out
 
 
 def _select_items(items: Sequence[Item], settings: ProbeSettings) -> list[Item]:
@@ -322,18 +330,6 @@ def _opens(item: Item) -> bool:
     except BadFile:
         return False
     return True
-
-
-def _spread(score: Floats, cluster: NDArray[np.int64]) -> float:
-    """Standard deviation within prompts, pooled; over all items where no prompt has two."""
-    sizes = np.bincount(cluster)
-    freedom = len(score) - len(sizes)
-    middle = np.bincount(cluster, weights=score) / sizes
-    squares = ((score - middle[cluster]) ** 2).sum() if freedom else ((score - score.mean()) ** 2).sum()
-    spread = float(np.sqrt(squares / (freedom or len(score) - 1)))
-    if not spread > 0:
-        raise BadValue("a scorer that tells items apart is needed", found="the same score for all items of a prompt")
-    return spread
 
 
 # -- the alterations ---------------------------------------------------------------------------------------------------

@@ -142,7 +142,7 @@ class RunFolder:
                 "a run goes on with the data, the backbone and the settings that it began with",
                 found=changes,
                 where=str(where),
-                remedy="give the same ones, or begin anew with --overwrite",
+                remedy="give the same ones, or start again with --overwrite",
             )
 
 
@@ -305,7 +305,17 @@ class RunLog:
         if folder is None:
             return
         folder.mkdir(parents=True, exist_ok=True)
-        _forget_after(folder / LOG, step)
+        # drop records of steps that will be taken again; the last line may be half written
+        path = folder / LOG
+        if path.is_file():
+            lines = []
+            for line in path.read_text(encoding="utf-8").splitlines():
+                try:
+                    lines += [line] if json.loads(line)["step"] <= step else []
+                except ValueError:
+                    break
+            with whole_file(path) as file:
+                file.write("".join(f"{line}\n" for line in lines).encode())
         processes()  # a tracker asks accelerate whether it is in the first one
         plain = {key: value for key, value in settings.items() if isinstance(value, bool | int | float | str)}
         for tracker in make_trackers(settings.get("log", "tensorboard"), folder, name=name, step=step):
@@ -336,20 +346,6 @@ def read_log(folder: Path) -> list[dict[str, Any]]:
     """All records of a run, in their order."""
     path = folder / LOG
     return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()] if path.is_file() else []
-
-
-def _forget_after(path: Path, step: int) -> None:
-    """Drop records of steps that will be taken again; the last line may be half written."""
-    if not path.is_file():
-        return
-    lines = []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        try:
-            lines += [line] if json.loads(line)["step"] <= step else []
-        except ValueError:
-            break
-    with whole_file(path) as file:
-        file.write("".join(f"{line}\n" for line in lines).encode())
 
 
 # -- trackers --------------------------------------------------------------------------------------------------------

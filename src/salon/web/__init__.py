@@ -1,4 +1,4 @@
-"""The web layer: the studio and the scoring service over HTTP.
+"""The web layer: the studio, the public arena and the scoring service over HTTP.
 
 FastAPI is imported only in this package.
 """

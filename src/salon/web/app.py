@@ -22,7 +22,8 @@ from salon.web import api_owner, api_rater, auth, errors, images, rendering
 from salon.web.auth import SessionAuth, check_csrf
 from salon.web.errors import log
 from salon.web.guard import RequestGuard
-from salon.web.images import study_images
+from salon.web.images import show_studio
+from salon.web.limits import SharedLimits, make_buckets
 from salon.web.pages import adjudicator, owner, owner_forms, owner_panel, panel, rater
 from salon.web.settings import PRIVATE, WebSettings, check_web_settings, is_loopback, read_password, read_secret
 
@@ -41,18 +42,19 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
         openapi_url="/api/openapi.json",
         dependencies=[Depends(check_csrf)],
     )
-    app.state.studio, app.state.settings = studio, settings
-    secret = read_secret(settings.folder)
-    app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=read_password(settings.folder))
-    app.state.images = study_images(studio, secret)
-    app.state.panel_door = panel.PanelDoor(settings, secret)
+    app.state.settings, app.state.secret = settings, (secret := read_secret(settings.folder))
+    show_studio(app, studio)
+    buckets = make_buckets if studio.database.sqlite else SharedLimits(studio.database, secret).make_buckets
+    password = read_password(settings.folder)
+    app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=password, make_buckets=buckets)
+    app.state.panel_entry = panel.PanelEntry(settings, secret, buckets)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
     for module in _ROUTED:
         app.include_router(module.router)
     app.include_router(_plain)
     app.mount("/static", rendering.StaticAssets())
-    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.auth.may_upload)
+    app.add_middleware(RequestGuard, settings=settings, may_upload=app.state.auth.may_upload, make_buckets=buckets)
     return app
 
 

@@ -32,7 +32,8 @@ from salon.collect import Studio
 from salon.errors import BadValue
 from salon.store import BadLink, Database, LinkHolder, now_ms
 from salon.web.errors import NotAllowed, NotFromHere, NotSignedIn, log
-from salon.web.guard import UPLOADS, Buckets, address_of, bearer_token, session_cookie
+from salon.web.guard import UPLOADS, address_of, bearer_token, session_cookie
+from salon.web.limits import MakeBuckets, make_buckets
 from salon.web.rendering import PageWords, render_page
 from salon.web.settings import WebSettings, write_password
 
@@ -74,7 +75,15 @@ class Session:
 class SessionAuth:
     """Gives out sessions and knows them again."""
 
-    def __init__(self, database: Database, settings: WebSettings, *, secret: bytes, password: str | None) -> None:
+    def __init__(
+        self,
+        database: Database,
+        settings: WebSettings,
+        *,
+        secret: bytes,
+        password: str | None,
+        make_buckets: MakeBuckets = make_buckets,
+    ) -> None:
         self.database, self.settings = database, settings
         self._secret = secret
         self._signer = URLSafeTimedSerializer(
@@ -84,9 +93,9 @@ class SessionAuth:
         )
         self._hasher = PasswordHasher()
         self._password = password
-        self._bad_links = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
-        self._bad_passwords = Buckets(_FAILURES_A_SECOND, settings.failures_burst)
-        self._attempts = Buckets(_PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE)
+        self._bad_links = make_buckets("bad link", _FAILURES_A_SECOND, settings.failures_burst)
+        self._bad_passwords = make_buckets("bad password", _FAILURES_A_SECOND, settings.failures_burst)
+        self._attempts = make_buckets("password", _PASSWORDS_A_SECOND, _PASSWORDS_AT_ONCE)
 
     # -- coming in ------------------------------------------------------------------------------------------
 

@@ -12,9 +12,6 @@ import hashlib
 import ipaddress
 import re
 import secrets
-import threading
-import time
-from collections import OrderedDict
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 
@@ -23,7 +20,8 @@ from starlette.datastructures import Headers, MutableHeaders
 from starlette.requests import ClientDisconnect, cookie_parser
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
-from salon.web.errors import TooLong, TooMany, TwoLengths, WrongHost, error_form, error_response, language_of
+from salon.web.errors import TooLong, TwoLengths, WrongHost, error_form, error_response, language_of
+from salon.web.limits import MakeBuckets, make_buckets, take_in_loop
 from salon.web.settings import WebSettings
 
 HEADERS = {
@@ -42,10 +40,12 @@ UPLOADS = frozenset({"/owner/settings", "/owner/import", "/owner/pictures"})
 """The only places that take files, and from the owner alone."""
 
 
-def headers_for_sites(sites: Sequence[str]) -> dict[str, str | None]:
-    """`own_headers` of a page that these sites may show in a frame, and whose form may be sent to them."""
+def headers_for_sites(sites: Sequence[str], *, framed: bool = False) -> dict[str, str | None]:
+    """`own_headers` of a page whose form may be sent to these sites; `framed`: they may show it in a frame, too."""
     allowed = " ".join(sites)
     policy = HEADERS["Content-Security-Policy"].replace("form-action 'self'", f"form-action 'self' {allowed}")
+    if not framed:
+        return {"Content-Security-Policy": policy}
     policy = policy.replace("frame-ancestors 'none'", f"frame-ancestors {allowed}")
     return {"Content-Security-Policy": policy, "X-Frame-Options": None}
 
@@ -53,38 +53,6 @@ def headers_for_sites(sites: Sequence[str]) -> dict[str, str | None]:
 _HOST = re.compile(r"(?:\[(?P<bracketed>[0-9A-Fa-f:.]+)\]|(?P<name>[A-Za-z0-9._-]+))(?::[0-9]{1,5})?")
 _MOST_HEAD = 32 << 10
 _HTTPS = {"Strict-Transport-Security": "max-age=31536000"}
-
-
-class Buckets:
-    """How often each key may come: `burst` at once, then `rate` a second. The least recently seen are forgotten."""
-
-    def __init__(
-        self, rate: float, burst: int, *, most: int = 20_000, clock: Callable[[], float] = time.monotonic
-    ) -> None:
-        self.rate, self.burst, self.most, self.clock = rate, burst, most, clock
-        self._left: OrderedDict[str, tuple[float, float]] = OrderedDict()
-        self._turn = threading.Lock()
-
-    def take(self, key: str) -> None:
-        """One more of `key`; TooMany when it has none left."""
-        with self._turn:
-            left = self._now(key)
-            if left < 1:
-                raise TooMany((1 - left) / self.rate)
-            self._left[key] = (left - 1, self.clock())
-            self._left.move_to_end(key)
-            if len(self._left) > self.most:
-                self._left.popitem(last=False)
-
-    def give_back(self, key: str) -> None:
-        """One of `key` that does not count."""
-        with self._turn:
-            if key in self._left:
-                self._left[key] = (min(self.burst, self._now(key) + 1), self.clock())
-
-    def _now(self, key: str) -> float:
-        left, then = self._left.get(key, (float(self.burst), self.clock()))
-        return min(self.burst, left + (self.clock() - then) * self.rate)
 
 
 class RequestGuard:
@@ -98,11 +66,12 @@ class RequestGuard:
         *,
         uploads: frozenset[str] = UPLOADS,
         headers: Mapping[str, str] = HEADERS,
+        make_buckets: MakeBuckets = make_buckets,
     ) -> None:
         """`may_upload` is asked before a body is read at `uploads`; it may also raise what is to be answered."""
         self.app, self.settings, self.may_upload, self.uploads = app, settings, may_upload, uploads
-        self.sessions = Buckets(settings.session_rate, settings.session_burst)
-        self.addresses = Buckets(settings.address_rate, settings.address_burst)
+        self.sessions = make_buckets("session", settings.session_rate, settings.session_burst)
+        self.addresses = make_buckets("address", settings.address_rate, settings.address_burst)
         self.headers = dict(headers) | (_HTTPS if settings.https else {})
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -125,7 +94,7 @@ class RequestGuard:
             if "content-length" in headers and "transfer-encoding" in headers:
                 raise TwoLengths("one way to say where a request ends is needed", found="a length and chunks")
             self._check_host(headers)
-            self._check_rate(scope, headers)
+            await self._check_rate(scope, headers)
             body = await self._body(scope, headers, receive)
             await self.app(scope, _replay(body, receive), answer)
         except ClientDisconnect:
@@ -145,11 +114,11 @@ class RequestGuard:
                 "the studio's own address is needed", remedy=f"open {self.settings.address}, or serve with --base-url"
             )
 
-    def _check_rate(self, scope: Scope, headers: Headers) -> None:
-        self.addresses.take(address_of(scope))
+    async def _check_rate(self, scope: Scope, headers: Headers) -> None:
+        await take_in_loop(self.addresses, address_of(scope))
         session = bearer_token(headers) or session_cookie(headers, self.settings.cookie)
         if session:
-            self.sessions.take(hashlib.sha256(session.encode("latin-1", "replace")).hexdigest())
+            await take_in_loop(self.sessions, hashlib.sha256(session.encode("latin-1", "replace")).hexdigest())
 
     async def _body(self, scope: Scope, headers: Headers, receive: Receive) -> bytes:
         stated = headers.get("content-length", "0")

@@ -26,7 +26,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Literal
 
-from fastapi import APIRouter, Request
+from fastapi import APIRouter, FastAPI, Request
 from PIL import Image
 from starlette.responses import FileResponse
 
@@ -149,6 +149,12 @@ class Images:
         self._sources[entry[1]] = path
         return entry[1]
 
+    def file(self, item: str, variant: Variant) -> Path | None:
+        """The file of one size of the picture of `item`; None where there is none. Who may see it, the caller says."""
+        path = self._paths.get(item)
+        number = None if path is None else self._hash(path)
+        return None if path is None or number is None else self.variant(number, path, variant)
+
     # -- who may see ----------------------------------------------------------------------------------------
 
     def source(self, key: str, session: Session) -> tuple[str, Path]:
@@ -200,6 +206,11 @@ class Images:
                 if self._store is not None:
                     sweep_folder(place.parent, self._store.settings.sizes_mb << 20)
         return place
+
+
+def show_studio(app: FastAPI, studio: Studio) -> None:
+    """Serve this studio from now on: the first one, or the same study under other settings."""
+    app.state.images, app.state.studio = study_images(studio, app.state.secret), studio
 
 
 def study_images(studio: Studio, secret: bytes) -> Images:

@@ -112,6 +112,21 @@ def check_web_settings(settings: WebSettings) -> WebSettings:
     return settings
 
 
+def takes_workers(db: str | None) -> bool:
+    """Can several processes serve this database?"""
+    return db is not None and db.startswith("postgres")
+
+
+def check_workers(number: int, db: str | None) -> None:
+    """BadValue where several workers cannot serve the database `db`."""
+    if number > 1 and not takes_workers(db):
+        raise BadValue(
+            "--workers: several workers need PostgreSQL",
+            found=f"{number} workers on SQLite, which has one writer at a time",
+            remedy="--db postgresql://user@host/name, or --workers 1; salon backup and salon restore move a study",
+        )
+
+
 def is_loopback(host: str) -> bool:
     """Does `host` reach this machine only?"""
     try:

@@ -66,7 +66,7 @@ def compared_page(
     first = report.reports[0]
     rows = [{"group": row.title, **_cells(row)} for row in here.groups]
     columns = [Column("group", "Group"), *_columns(here)]
-    intro = "“Not told apart”: the interval of the difference to the best, on the same items, holds 0."
+    intro = "“No clear difference”: the interval of the difference to the best, on the same items, holds 0."
     group_section = Section("Groups", [Table(columns, rows, caption="Means of groups", sortable=False)], intro)
     return Page(
         title="Poster tasks",
@@ -129,7 +129,7 @@ def _under(value: ComparisonValue) -> str | Markup:
         return "not comparable"
     if value.best:
         return "best"
-    return "not told apart" if is_apart(value) is False else ""
+    return "no clear difference" if is_apart(value) is False else ""
 
 
 def _leading_section(report: ComparisonReport) -> list[Section]:
@@ -146,7 +146,7 @@ def _leading_section(report: ComparisonReport) -> list[Section]:
     partial = [name for name, cell in cells if cell.partial and not cell.owed]
     unlike = protocol_warnings(report.judged)
     sentences = [f"{_name_list(best)} {_verb(best, 'leads', 'lead')} by the average of the groups."] if best else []
-    sentences += [f"{_name_list(close)} cannot be told apart from the best."] if close else []
+    sentences += [f"{_name_list(close)} do not differ significantly from the best."] if close else []
     sentences += (
         [f"{_name_list(partial)} {_verb(partial)} not ranked: others were asked more tasks."] if partial else []
     )

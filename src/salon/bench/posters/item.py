@@ -61,6 +61,12 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
     subtask = record.get("subtask")
     if subtask is not None and not isinstance(subtask, str | int | float):
         raise _bad("a subtask that is a word or a number", subtask, where)
+    value = record.get("judge")
+    if value is None:
+        judge: tuple[str, ...] | None = None
+    else:
+        replies = value if isinstance(value, list) else [value]
+        judge = tuple("" if reply is None else str(response_text(reply)) for reply in replies)
     return PosterItem(
         number=number,
         task=task,
@@ -71,7 +77,7 @@ def read_item(task: PosterTask, record: Mapping[str, Any], number: int, *, where
         prompt=record["prompt"],
         truth=_truth(task, record, size, where),
         response=response_text(record.get("response")),
-        judge=_judge(record.get("judge")),
+        judge=judge,
         size=size,
         texts=texts_in(record.get("texts")) if task.answer in ("boxes", "layout") else (),
         difficulty=_difficulty(record.get("difficulty"), where),
@@ -125,7 +131,13 @@ def _truth(task: PosterTask, record: Mapping[str, Any], size: tuple[int, int] | 
             boxes.append((x1 / width, y1 / height, x2 / width, y2 / height))
         return tuple(boxes)
     if task.answer in ("letter", "label"):
-        return _option(task, value, where)
+        # A letter or a label, alone or as the first of a list
+        if isinstance(value, list) and value:
+            value = value[0]
+        ways = option_spellings(task.options)
+        if not isinstance(value, str) or fold_label(value) not in ways:
+            raise _bad(f"one of {', '.join(task.options)}", value, where)
+        return ways[fold_label(value)]
     return _READERS[task.answer](value, where)
 
 
@@ -144,16 +156,6 @@ def _texts(value: Any, where: str) -> tuple[str, ...]:
 
 def _lines(value: Any, where: str) -> tuple[str, ...]:
     return tuple(line for text in _texts(value, where) for line in text.splitlines())
-
-
-def _option(task: PosterTask, value: Any, where: str) -> str:
-    """A letter or a label, alone or as the first of a list."""
-    if isinstance(value, list) and value:
-        value = value[0]
-    ways = option_spellings(task.options)
-    if not isinstance(value, str) or fold_label(value) not in ways:
-        raise _bad(f"one of {', '.join(task.options)}", value, where)
-    return ways[fold_label(value)]
 
 
 def _patches(value: Any, where: str) -> frozenset[int]:
@@ -193,13 +195,6 @@ def response_text(value: Any) -> str | None:
     if isinstance(value, dict) and isinstance(value.get("text"), str):  # a part of an API's message
         return str(value["text"])
     return json.dumps(value, ensure_ascii=False)
-
-
-def _judge(value: Any) -> tuple[str, ...] | None:
-    if value is None:
-        return None
-    replies = value if isinstance(value, list) else [value]
-    return tuple("" if reply is None else str(response_text(reply)) for reply in replies)
 
 
 def _difficulty(value: Any, where: str) -> dict[str, float]:

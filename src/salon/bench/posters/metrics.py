@@ -111,6 +111,14 @@ def _draw_metric(
         return float(drawn(values, once)[0])
 
     chance = 0.0 if metric.k else float(_mean_of_parts(blind, once, parts)[0])
+    # what the best single option would get, had it been the answer to every item
+    if metric.id not in ("score", "accuracy") or not isinstance(mine[0].item.truth, str):
+        best_fixed_answer: float | None = None
+    else:
+        options = mine[0].item.task.options
+        best_fixed_answer = max(
+            (plain(np.array([float(score.item.truth == o) for score in mine])) for o in options), default=None
+        )
     return MetricDraws(
         metric,
         plain(worth),
@@ -118,7 +126,7 @@ def _draw_metric(
         len(mine),
         chance if all(metric.id in score.blind for score in mine) else None,
         at_best=plain(best) if any(score.at_best for score in mine) else None,
-        fixed=_best_fixed_answer(metric, mine, plain),
+        fixed=best_fixed_answer,
         edge=edge_interval(worth, plain, level),
     )
 
@@ -132,14 +140,6 @@ def _mean_of_parts(values: FloatArray, weights: FloatArray, parts: Sequence[Sequ
     with np.errstate(invalid="ignore"):
         result: FloatArray = np.mean([weights[:, at] @ values[at] / weights[:, at].sum(axis=1) for at in parts], axis=0)
         return result
-
-
-def _best_fixed_answer(metric: Metric, scored: Sequence[ItemScore], value: Value) -> float | None:
-    """What the best single option would get, had it been the answer to every item."""
-    if metric.id not in ("score", "accuracy") or not isinstance(scored[0].item.truth, str):
-        return None
-    options = scored[0].item.task.options
-    return max((value(np.array([float(score.item.truth == o) for score in scored])) for o in options), default=None)
 
 
 def edge_interval(worth: FloatArray, value: Value, level: float) -> tuple[float, float] | None:
@@ -238,20 +238,15 @@ def worst_filled(x: FloatArray, y: FloatArray) -> FloatArray:
     missing = np.isnan(x)
     if not missing.any() or pearson(y, y) is None:
         return np.where(missing, LOW, x)
-    corner_fillings = _corner_fillings(x, y, missing)
-    fillings = [*corner_fillings, _interior_filling(x, y, missing)]
-    return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
-
-
-def _corner_fillings(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> list[FloatArray]:
-    """Fillings with the ends of the scale: the top for those people rate lowest."""
+    # fillings with the ends of the scale: the top for those people rate lowest
     order = np.flatnonzero(missing)[np.argsort(y[missing], kind="stable")]
-    fillings = []
+    corner_fillings = []
     for tops in range(len(order) + 1):
         filled = np.where(missing, LOW, x)
         filled[order[:tops]] = HIGH
-        fillings.append(filled)
-    return fillings
+        corner_fillings.append(filled)
+    fillings = [*corner_fillings, _interior_filling(x, y, missing)]
+    return min(fillings, key=lambda filled: pearson(filled, y) or 0.0)
 
 
 def _interior_filling(x: FloatArray, y: FloatArray, missing: NDArray[np.bool_]) -> FloatArray:

@@ -71,7 +71,13 @@ def score_files(
     """The report on the responses (and judges' answers) in these files; `pictures` is the folder of their pictures."""
     scored = {file.task.name: score_items(file, settings, pictures) for file in files}
     draws = {file.task.name: draw_metrics(file.task, scored[file.task.name], settings) for file in files}
-    signature = _signature(files, settings)
+    data = hashlib.sha256()
+    for file in sorted(files, key=lambda poster_file: poster_file.task.name):
+        data.update(hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).digest())
+    options: dict[str, Setting] = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
+    if settings.shown_pixels is not None:
+        options["shown_pixels"] = settings.shown_pixels
+    signature = Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=options, seed=settings.seed)
     return PosterReport(
         contestant=contestant,
         settings=settings,
@@ -131,16 +137,6 @@ def _task(
         points=tuple(point_kinds(file, scored, settings)),
         posters=tuple(poster_cases(file, scored)),
     )
-
-
-def _signature(files: Sequence[PosterFile], settings: PosterScoreSettings) -> Signature:
-    data = hashlib.sha256()
-    for file in sorted(files, key=lambda poster_file: poster_file.task.name):
-        data.update(hashlib.sha256(file.text.encode("utf-8", "surrogatepass")).digest())
-    options: dict[str, Setting] = {"boxes": settings.boxes, "level": settings.level, "draws": settings.draws}
-    if settings.shown_pixels is not None:
-        options["shown_pixels"] = settings.shown_pixels
-    return Signature(method="poster-tasks", data=data.hexdigest()[:12], settings=options, seed=settings.seed)
 
 
 # -- the worst answers of a task ---------------------------------------------------------------------------------------

@@ -64,13 +64,15 @@ _LOW = 220
 def report_page(report: PosterReport, pictures: Path | None = None) -> Page:
     """The page; `pictures` is the folder that shows what went wrong."""
     here = located(report)
+    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
+    table = _lacking_table(here)
     sections = [
         _group_section(here),
         *([Section("Released scoring", [Note(_WHY_RELEASED)])] if here.compat else []),
-        _task_section(here),
+        Section("Tasks", [_task_table(here)], intro),
         *_curve_sections(here),
         *point_sections(here),
-        *_lacking_sections(here),
+        *([Section("Worth nothing", [table], "Everything here stays in the denominator.")] if table.rows else []),
         *poster_sections(report, pictures),
         *gallery_section(report, pictures),
     ]
@@ -161,11 +163,6 @@ def absent_notes(report: PosterReport) -> list[str]:
     return [f"{group.group} is without {', '.join(group.absent)}." for group in report.groups if group.absent]
 
 
-def _task_section(report: PosterReport) -> Section:
-    intro = "Metrics marked ↓ are better when small; those in brackets do not enter the mean of their group."
-    return Section("Tasks", [_task_table(report)], intro)
-
-
 def _task_table(report: PosterReport) -> Table:
     """Every metric of every task."""
     has_oracle = any(metric.oracle is not None for task in report.tasks for metric in task.metrics)
@@ -231,11 +228,6 @@ def curve_chart(curves: Sequence[tuple[str, DifficultyCurve]], width: int, heigh
         width=width,
     )
     return Chart(drawing, heading=f"{first.title}: {first.difficulty}")
-
-
-def _lacking_sections(report: PosterReport) -> list[Section]:
-    table = _lacking_table(report)
-    return [Section("Worth nothing", [table], "Everything here stays in the denominator.")] if table.rows else []
 
 
 def _lacking_table(report: PosterReport) -> Table:

@@ -113,7 +113,7 @@ class ArenaPages:
         if rows:
             columns = [*columns_of(RoutingJob, "name", "category", "best", "margin"), Column("alone", "Alone", "badge")]
             jobs = Listing(columns, rows, "jobs", "criterion, category, generator", "all categories")
-            yield Section("Which generator for which job", [jobs], "Tier 1 cannot be told apart.")
+            yield Section("Which generator for which job", [jobs], "Members of tier 1 do not differ significantly.")
 
     def _jobs(self) -> Iterator[ListRow]:
         """Every job with the way to its board, and every board of a category that is no job."""
@@ -164,7 +164,7 @@ def arena_summary(site: SiteData) -> Iterator[Section]:
                     "raters": board.coverage.raters.words,
                 }
             )
-    columns = [Column("criterion", "Criterion"), Column("first", "Not told from the best"),
+    columns = [Column("criterion", "Criterion"), Column("first", "Tied for the best"),
                Column("answers", "Answers", "count"), Column("raters", "Raters")]  # fmt: skip
     link = Markup("Boards, win matrices and a routing table: {}.").format(element("a", "Arena", href="arena.html"))
     badge = [Note(SIMULATED, "alert")] if snapshot.simulated else []

@@ -319,7 +319,7 @@ def _sentence(tags: Sequence[TagComparison]) -> str:
     strong = [row.name for row in tags if row.ahead > 0]
     weak = [row.name for row in tags if row.ahead < 0]
     if not strong and not weak:
-        return f"No tag of {len(tags)} can be told from the middle of the board by its own interval."
+        return f"The interval of each of {len(tags)} tags holds the middle of the board."
     parts = [
         f"{word} the middle of the board in {_name_list(names)}"
         for word, names in (("above", strong), ("below", weak))

@@ -201,7 +201,7 @@ def tied_words(standing: Standing | None, labels: dict[str, str], most: int = MO
         return ""
     names = [labels.get(name, name) for name in standing.tied[:most]]
     more = len(standing.tied) - len(names)
-    return f"not told apart from {join_names([*names, *([f'{more} more'] if more else [])]).unescape()}"
+    return f"no clear difference to {join_names([*names, *([f'{more} more'] if more else [])]).unescape()}"
 
 
 def _tier(standing: Standing | None) -> str:
@@ -336,7 +336,7 @@ def _leaders(site: SiteData, axis: SiteAxis) -> Iterator[Card]:
         label=axis.title,
         value=breakable(brief(site.labels[places[0].entry], 28)),
         note=f"{numbers.fixed(best.value, 1)} {numbers.interval(best.low, best.high, 1)}"
-        + ("" if len(first) == 1 else f"; not told apart: {tied_names}"),
+        + ("" if len(first) == 1 else f"; no clear difference to {tied_names}"),
     )
 
 
@@ -344,7 +344,7 @@ def _sections(site: SiteData) -> Iterator[Section]:
     level = numbers.percent(site.suite.card.level)
     board_words = (
         f"Bars run from 0 to 100 and show {level} intervals over prompts; under them the interval and, after #, the "
-        "ranks an entry may truly hold. Rows on one line at the left are a tie group: none can be told from its best."
+        "ranks an entry may truly hold. Rows on one line at the left are tied with the best of them."
     )
     yield Section(
         "The board",

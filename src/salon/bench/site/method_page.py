@@ -39,7 +39,7 @@ def _sections(site: SiteData) -> Iterator[Section]:
         sortable=False,
         label="Policies",
     )
-    yield Section("Missing data", [policy_table], "Nothing leaves a denominator.")
+    yield Section("Missing data", [policy_table], "Every excluded answer is counted and reported.")
     yield Section("Suite", [*_suite(site)], "Frozen files and their hashes.")
     yield Section("Judges", [*_judges(site)], "Who answers which points.")
     if site.suite.reference:
@@ -94,7 +94,7 @@ def _intervals(site: SiteData) -> Iterator[str]:
     )
     yield (
         "Ranges of ranks and tie groups come from differences between entries on the same prompts, all pairs at once. "
-        "A tie group holds the entries that cannot be told from its best one; then the same among the rest. They "
+        "A tie group holds its best entry and those that do not differ significantly from it. They "
         "depend on who is on the board and are computed when it is shown. Values and intervals do not."
     )
 

@@ -15,11 +15,13 @@ import time
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from numpy.typing import NDArray
+from pydantic import ConfigDict, TypeAdapter, ValidationError
 
 from salon.check import CheckReport, CheckSettings, RaterSummary
 from salon.collect.plan import make_plan
@@ -64,6 +66,28 @@ class LiveFigures:
     judged: dict[str, int] = field(default_factory=dict)
     """Judgments about each item."""
     disputes: Disputes = field(default_factory=Disputes)
+
+
+FIGURES = "figures"
+"""Under which name workers share the newest figures."""
+
+
+def write_figures(figures: LiveFigures) -> str:
+    """Figures as JSON, for other workers."""
+    return _adapter().dump_json((figures,)).decode()
+
+
+def read_figures(text: str) -> LiveFigures | None:
+    """Figures from JSON; None where a worker of another version wrote something else."""
+    try:
+        return _adapter().validate_json(text)[0]
+    except ValidationError:
+        return None
+
+
+@cache
+def _adapter() -> TypeAdapter[tuple[LiveFigures]]:
+    return TypeAdapter(tuple[LiveFigures], config=ConfigDict(ser_json_inf_nan="constants"))
 
 
 def compute_figures(database: Database, settings: StudioSettings) -> LiveFigures:

@@ -19,7 +19,7 @@ from salon.collect.plan import StudioPlan
 from salon.collect.quality import RaterFindings, rater_flags
 from salon.collect.settings import Pay, StudioSettings
 from salon.collect.studio.adjudication import ADJUDICATORS, AdjudicatorSide, adjudicator_name, study_after_rulings
-from salon.collect.studio.figures import LiveFigures
+from salon.collect.studio.figures import FIGURES, LiveFigures, read_figures, write_figures
 from salon.collect.studio.figures_worker import FiguresFailed, FiguresWorker
 from salon.collect.studio.rater_side import Invitation, RaterProgress, expected_total, quality_records
 from salon.collect.studio.stored_tallies import TalliedPlan
@@ -106,7 +106,7 @@ class OwnerSide(AdjudicatorSide, ABC):
     folder: Path
     plan: StudioPlan
     criteria: dict[str, Criterion]
-    _tallied: TalliedPlan
+    tallied: TalliedPlan
 
     def __init__(self) -> None:
         self._checker = ThreadPoolExecutor(1, "live-check")
@@ -215,18 +215,40 @@ class OwnerSide(AdjudicatorSide, ABC):
         return visits
 
     def _check(self) -> LiveCheck:
-        """Runs in the one thread of the checker, and waits there for the worker."""
-        previous = self._checked.figures
-        if previous is None or self.database.revision() != previous.revision or self._checked.failed:
-            try:
-                self._checked = LiveCheck(self._worker.ask(self.database, self.settings), newer=False)
-            except FiguresFailed as error:
-                if not self._closing:
-                    log.warning("%s", error)
-                self._checked = LiveCheck(previous, newer=False, failed=True)
+        """Runs in the one thread of the checker, and waits there for the worker, or for another studio's."""
+        if self._is_old():
+            with self.database.alone(FIGURES):
+                self.adopt_figures()
+                if self._is_old():
+                    self._compute_figures()
         figures = self._checked.figures
         self._rested_at = time.monotonic() + max(_REST_S, _REST_PART * (figures.took if figures else 0))
         return self._checked
+
+    def adopt_figures(self) -> None:
+        """Show the figures that another worker computed, where they are newer than our own."""
+        stored = None if self.database.sqlite else self.database.shared(FIGURES)
+        figures = None if stored is None else read_figures(stored[0])
+        ours = self._checked.figures
+        if figures is not None and (ours is None or figures.at > ours.at):
+            self._checked = LiveCheck(figures, newer=False)
+
+    def _is_old(self) -> bool:
+        figures = self._checked.figures
+        return figures is None or self._checked.failed or self.database.revision() != figures.revision
+
+    def _compute_figures(self) -> None:
+        previous = self._checked.figures
+        try:
+            figures = self._worker.ask(self.database, self.settings)
+        except FiguresFailed as error:
+            if not self._closing:
+                log.warning("%s", error)
+            self._checked = LiveCheck(previous, newer=False, failed=True)
+            return
+        self._checked = LiveCheck(figures, newer=False)
+        if not self.database.sqlite:
+            self.database.share(FIGURES, write_figures(figures))
 
     # -- doing ----------------------------------------------------------------------------------------------
 
@@ -252,7 +274,7 @@ class OwnerSide(AdjudicatorSide, ABC):
             )
         if self._is_out(state):
             self.database.reopen_visit(rater, at=now)
-            self.database.set_status(rater, "active", at=now, group_of=self._tallied.group_of)
+            self.database.set_status(rater, "active", at=now, group_of=self.tallied.group_of)
         return Invitation(rater, self.database.new_link("rater", rater, at=now))
 
     def invite_adjudicator(self, *, now: int | None = None) -> Invitation:
@@ -276,12 +298,12 @@ class OwnerSide(AdjudicatorSide, ABC):
     def remove(self, rater: str, *, now: int | None = None) -> None:
         """The rater's links end and no reading of the study holds their answers; so too an adjudicator's."""
         self._end_link(rater, now)
-        self.database.set_status(rater, "removed", at=now, group_of=self._tallied.group_of)
+        self.database.set_status(rater, "removed", at=now, group_of=self.tallied.group_of)
 
     def erase(self, rater: str, *, now: int | None = None) -> None:
         """Delete the rater and everything about them, for good."""
         self._end_link(rater, now)
-        self.database.erase(rater, at=now, group_of=self._tallied.group_of)
+        self.database.erase(rater, at=now, group_of=self.tallied.group_of)
 
     def export(
         self,

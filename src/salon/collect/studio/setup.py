@@ -72,12 +72,13 @@ _SETTINGS_HEAD = (
 
 @contextmanager
 def open_studio(
-    folder: Path, url: str | None = None, *, create: bool = True, cohort: str | None = None
+    folder: Path, url: str | None = None, *, create: bool = True, cohort: str | None = None, check: bool = True
 ) -> Iterator[Studio]:
     """The studio of the study in `folder`, with the database at `url`, or else studio.db in the folder.
 
     The first time, the study is copied into the database and a studio.toml is written that asks about everything.
-    Without `create` both must be there. A studio that could not open, or would not have the `cohort`, leaves nothing
+    Without `create` both must be there. Without `check` the tallies are taken as they are: for a worker that another
+    process opened the studio for. A studio that could not open, or would not have the `cohort`, leaves nothing
     behind.
     """
     place = present_folder(folder)
@@ -94,7 +95,7 @@ def open_studio(
         before = database.settings()
         if before not in (None, text):  # somebody changed the file while the studio was closed
             check_answered_phases(database, read_settings(before), settings)
-        studio = Studio(database, settings, place)
+        studio = Studio(database, settings, place, check=check)
         if create:
             record_design(database, studio.settings)
         if create and before != text:
@@ -286,3 +287,14 @@ def change_settings(studio: Studio, text: str, *, by: str = "owner") -> Studio:
     record_design(studio.database, settings)
     new_studio.take_over(studio)
     return new_studio
+
+
+def follow_settings(studio: Studio) -> Studio | None:
+    """The studio as it works under the newest settings in its database; None where it does so already."""
+    text = studio.database.settings()
+    settings = None if text is None else read_settings(text)
+    if settings is None or settings == studio.settings:
+        return None
+    newer = Studio(studio.database, settings, studio.folder)
+    newer.take_over(studio)
+    return newer

@@ -16,6 +16,7 @@ closes a task only if it finds it open, and it refuses what was decided on tasks
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -66,11 +67,12 @@ from salon.collect.tallies import Tallies
 from salon.store import (
     STOPPED,
     Database,
+    LostConnection,
     NewTask,
     OtherAnswer,
+    QuestionHold,
     RaterTask,
     RaterVisit,
-    Reservation,
     SavedSubmission,
     StoredRater,
     TasksMoved,
@@ -86,6 +88,8 @@ INTERFACE = "2"
 """Grows whenever a screen changes what raters see; every judgment carries it."""
 _VISIT_WRITE_MS = 30_000
 """Signs of life closer together than this are written down once."""
+_PATIENCE_S, _PAUSE_S = 10.0, 0.2
+"""So long a lost database is waited for, and so long between attempts."""
 _TRIES = 20
 """So often a change is begun anew when another worker was first."""
 
@@ -106,11 +110,11 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         self.prompts = {prompt.id: prompt for prompt in study.nouns("prompts")}
         self.items = {item.id: item for item in study.nouns("items")}
         self._visits: dict[str, RaterVisit] = {}
-        self._tallied = TalliedPlan(self.plan)
+        self.tallied = TalliedPlan(self.plan)
         self._tallies = StoredTallies(database)
         self._task_cache = TaskCache(database)
-        if self._tallied.any and check:
-            database.sync_tallies(self._tallied.group_of, self._tallied.name)
+        if self.tallied.any and check:
+            database.sync_tallies(self.tallied.group_of, self.tallied.name)
 
     # -- coming in ------------------------------------------------------------------------------------------
 
@@ -148,12 +152,20 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
             return step if isinstance(step, Rest) else self._shown(request, rater_tasks)
 
     def _again(self, attempt: Callable[[], T]) -> T:
-        """What `attempt` gives, begun anew while other workers change the rater's tasks."""
-        for _ in range(_TRIES):
+        """What `attempt` gives, begun anew when another worker was first, or the database was away for a moment.
+
+        Everything that is attempted here may be done twice: tasks are put by position, and answers saved by key.
+        """
+        tries, ends = 0, time.monotonic() + _PATIENCE_S
+        while tries < _TRIES:
             try:
                 return attempt()
             except TasksMoved:
-                continue
+                tries += 1
+            except LostConnection:
+                if time.monotonic() > ends:
+                    raise
+                time.sleep(_PAUSE_S)
         raise Unavailable(
             "a rater who is served by few workers at once is needed",
             found=f"tasks that changed {_TRIES} times while they were read",
@@ -262,7 +274,7 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
                 self._request(rater_tasks, question, now), ahead, rater_tasks, self._reservation(ahead, tallies, now)
             ),
             turn=rater_tasks.turn_number,
-            group_of=self._tallied.group_of,
+            group_of=self.tallied.group_of,
         )
         rater_tasks.turn_number += 1
         if saved.repeated:
@@ -288,11 +300,11 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
             if waiting is not None and self._take_back_pair(rater, waiting, now):
                 return waiting.id
             since = self._heard(rater, now).started_at
-            return self.database.undo_last(rater, since=since, at=now, group_of=self._tallied.group_of).id
+            return self.database.undo_last(rater, since=since, at=now, group_of=self.tallied.group_of).id
 
     def withdraw(self, rater: str, *, now: int | None = None) -> None:
         """The rater leaves: no reading of the study holds their answers, and their links end."""
-        self.database.withdraw(rater, at=now, group_of=self._tallied.group_of)
+        self.database.withdraw(rater, at=now, group_of=self.tallied.group_of)
 
     # -- which question -------------------------------------------------------------------------------------
 
@@ -332,21 +344,21 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         tallies = self._newest_tallies()
         with tallies.turn:
             step = next_question(self.plan, request.state(history, tallies))
-        run = self._tallied.run_of(step) if isinstance(step, RaterQuestion) else None
+        run = self.tallied.run_of(step) if isinstance(step, RaterQuestion) else None
         is_adaptive = run is not None and run.phase.design.kind == "adaptive"
         return step if isinstance(step, RaterQuestion) and not is_adaptive else None, tallies
 
     def _newest_tallies(self) -> StoredTallies:
         """The tallies as of now; left empty where every rater answers everything, which needs none."""
-        if self._tallied.any:
+        if self.tallied.any:
             with self._tallies.turn:
                 self._tallies.refresh()
         return self._tallies
 
     def _reservation(
         self, question: RaterQuestion, tallies: Tallies, now: int, *, strict: bool = True
-    ) -> Reservation | None:
-        run = self._tallied.run_of(question)
+    ) -> QuestionHold | None:
+        run = self.tallied.run_of(question)
         return None if run is None else reserve_question(run, question, tallies, now, strict=strict)
 
     def _number(self, state: StoredRater) -> int:
@@ -395,7 +407,7 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         request: _TaskRequest,
         question: RaterQuestion,
         rater_tasks: RaterTasks,
-        reservation: Reservation | None,
+        reservation: QuestionHold | None,
     ) -> NewTask:
         position = len(rater_tasks.tasks)
         rater_screen = make_screen(self.plan, question, rater=request.rater, number=request.number, position=position)

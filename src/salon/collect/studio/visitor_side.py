@@ -43,10 +43,12 @@ class VisitorSide:
         return self.database.admit(ids, choose, name=_new_name, late=self._late(now), at=now)
 
     def refuse_consent(self, rater: str, *, now: int | None = None) -> None:
-        """A visitor does not agree to the consent text: nothing is asked of them."""
-        if self.database.visitor(rater) is None:
+        """A visitor does not agree to the consent text: nothing is asked of them. A visit that ended stays as it is."""
+        visitor = self.database.visitor(rater)
+        if visitor is None:
             raise BadValue("a visitor from a panel is needed", found="a rater with a link", where="no consent")
-        self.database.end_visit(rater, "no_consent", pause=True, at=now)
+        if visitor.outcome is None and visitor.status in ("invited", "active"):
+            self.database.end_visit(rater, "no_consent", pause=True, at=now)
 
     def taken_places(self) -> list[TakenPlace]:
         """The places that visitors take now."""

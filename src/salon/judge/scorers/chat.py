@@ -81,7 +81,7 @@ class ChatScorer(PictureScorer):
             "not all; the run was stopped and nothing of it was written",
             found=f"{unread.total():,} unreadable ({reasons}), the first: {shorten(repr(self._unread), _QUOTED)}",
             where=f"template {self.title}, score {self._score.id}",
-            remedy="change the template's question or pattern, raise its max_tokens, or put up with more gaps with "
+            remedy="change the template's question or pattern, raise its max_tokens, or allow more gaps with "
             "--most-unread",
         )
 

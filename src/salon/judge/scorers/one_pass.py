@@ -300,7 +300,7 @@ class RaterScorer(PictureScorer):
             f"{shorten(repr(self._answers.unread), _QUOTED)}",
             where="expected <answer>, one JSON object with a number of the scale for "
             f"{', '.join(self._answers.form.ids)}, </answer>",
-            remedy="ask for longer answers with --max-tokens, without thoughts with --no-think, or put up with more "
+            remedy="ask for longer answers with --max-tokens, without thoughts with --no-think, or allow more "
             "gaps with --most-unread; a VLM that cannot keep the form needs salon distill train --format-steps",
         )
 

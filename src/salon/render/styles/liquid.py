@@ -136,7 +136,17 @@ class AcidGraphics(Style):
             *(_register(x, y, 11 * u) for x, y in corners),
             ruler,
         )
-        code = _barcode(stage.width - edge - 96 * u, stage.height - edge - 12 * u, 96 * u, 22 * u, rng)
+        # bars of uneven width
+        x = stage.width - edge - 96 * u
+        y = stage.height - edge - 12 * u
+        width = 96 * u
+        height = 22 * u
+        bars, place = [], 0.0
+        while place < width:
+            thick = height * float(rng.choice((0.06, 0.1, 0.18)))
+            bars.append(rect(x + place, y, thick, height))
+            place += thick + height * float(rng.choice((0.06, 0.12)))
+        code = joined(*bars)
         return (Stroke(marks, palette.accent, 1.5 * u), Fill(code, palette.ink))
 
     def panel(self, stage: Stage, box: Box) -> Marks:
@@ -230,16 +240,6 @@ def _globe(x: float, y: float, r: float) -> Path:
 def _register(x: float, y: float, r: float) -> Path:
     """A printer's register mark."""
     return joined(circle(x, y, r * 0.55), line(x - r, y, x + r, y), line(x, y - r, x, y + r))
-
-
-def _barcode(x: float, y: float, width: float, height: float, rng: np.random.Generator) -> Path:
-    """Bars of uneven width."""
-    bars, place = [], 0.0
-    while place < width:
-        thick = height * float(rng.choice((0.06, 0.1, 0.18)))
-        bars.append(rect(x + place, y, thick, height))
-        place += thick + height * float(rng.choice((0.06, 0.12)))
-    return joined(*bars)
 
 
 def _ruler(x: float, y: float, length: float, u: float) -> Path:

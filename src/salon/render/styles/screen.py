@@ -81,7 +81,16 @@ class GlitchArt(Style):
             """What of the picture lies between two heights: a band need not draw the rest."""
             shapes = tuple(shape for shape, at in heights if at.y < bottom + 20 * u and at.bottom > top - 20 * u)
             field = Fill(boxed(box), palette.ground if logo else _low(palette))
-            return (field, *mirror_behind_panel(stage, box, _split(shapes, palette, (9 if logo else 16) * u)))
+            # the motif with a red ghost to one side and a cyan one to the other
+            shift = (9 if logo else 16) * u
+            far = mix(palette.ground, palette.secondary, 0.5)
+            colors = (_low(palette), far, palette.secondary, palette.primary, palette.accent, WHITE)
+            solid = [shape for shape in shapes if shape.tone >= 2]
+            ghosts = tuple(
+                Group(tuple(shape_mark(shape, color) for shape in solid), transform=(1.0, 0.0, 0.0, 1.0, dx, 0.0))
+                for color, dx in ((RED, shift), (CYAN, -shift))
+            )
+            return (field, *mirror_behind_panel(stage, box, (*ghosts, *flat(shapes, colors))))
 
         if logo:
             return (*frame(box.y, box.bottom)[1:], *torn(frame, box, 4, 30 * u, rng))
@@ -158,18 +167,6 @@ def scan_lines(box: Box, step: float) -> Path:
 def _low(palette: Palette) -> str:
     """The dim color behind things."""
     return mix(palette.ground, palette.secondary, 0.25)
-
-
-def _split(shapes: tuple[MotifShape, ...], palette: Palette, shift: float) -> Marks:
-    """The motif with a red ghost to one side and a cyan one to the other."""
-    far = mix(palette.ground, palette.secondary, 0.5)
-    colors = (_low(palette), far, palette.secondary, palette.primary, palette.accent, WHITE)
-    solid = [shape for shape in shapes if shape.tone >= 2]
-    ghosts = tuple(
-        Group(tuple(shape_mark(shape, color) for shape in solid), transform=(1.0, 0.0, 0.0, 1.0, dx, 0.0))
-        for color, dx in ((RED, shift), (CYAN, -shift))
-    )
-    return (*ghosts, *flat(shapes, colors))
 
 
 BAYER = np.array([[0, 8, 2, 10], [12, 4, 14, 6], [3, 11, 1, 9], [15, 7, 13, 5]]) / 16

@@ -74,9 +74,28 @@ def font_spans(text: str, key: str) -> tuple[Span, ...]:
     if all(_has(own, character) for character in text):
         return ((0, len(text), own),) if text else ()
     chain = [own.face, *_chain(own, text)]
-    fonts_by_place = _fonts_by_place(text, chain)
+    # for every character the font that sets it, None where nothing has it; spaces wait for their neighbours
+    fonts_by_place: list[LoadedFont | None] = [None] * len(text)
+    for word in re.finditer(r"\S+", text):
+        same_script = _same_script(text, word.start(), word.end())
+        for start, end in same_script:
+            whole = _first_with(text[start:end], chain)
+            for place in range(start, end):
+                fonts_by_place[place] = whole or _first_with(text[place], chain)
     fonts = list(fonts_by_place)
-    _refuse_missing(text, fonts)
+    missing = [c for c, font in zip(text, fonts) if font is None and not c.isspace()]
+    if missing:
+        names = [f"{c} ({unicodedata.name(c, f'U+{ord(c):04X}').lower()})" for c in dict.fromkeys(missing)]
+        cjk = any(unicodedata.east_asian_width(c) in "WF" and unicodedata.category(c) == "Lo" for c in missing)
+        remedy = "leave them out or say it in words; emoji are set only where a plain symbol exists, as for ★ ♥ ☀ ✓"
+        if cjk and not importlib.util.find_spec("justmytype_intl_cjk"):
+            remedy = "pip install 'salon[cjk]'"
+        raise BadValue(
+            "characters that an installed font can draw are needed",
+            found=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
+            where=repr(text[:60]),
+            remedy=remedy,
+        )
     spans: list[Span] = []
     for place, font in enumerate(fonts):
         font = font or (spans[-1][2] if spans else own)  # spaces in the font of what comes before them
@@ -128,18 +147,6 @@ def _encodes(text: str, charset: str) -> bool:
     return True
 
 
-def _fonts_by_place(text: str, chain: list[Face]) -> list[LoadedFont | None]:
-    """For every character the font that sets it, None where nothing has it; spaces wait for their neighbours."""
-    fonts: list[LoadedFont | None] = [None] * len(text)
-    for word in re.finditer(r"\S+", text):
-        same_script = _same_script(text, word.start(), word.end())
-        for start, end in same_script:
-            whole = _first_with(text[start:end], chain)
-            for place in range(start, end):
-                fonts[place] = whole or _first_with(text[place], chain)
-    return fonts
-
-
 def _first_with(text: str, chain: list[Face]) -> LoadedFont | None:
     for face in chain:
         font = load_font(face)
@@ -168,20 +175,3 @@ def script_of(character: str) -> str | None:
     if character.isalpha():
         return unicodedata.name(character, "?").split(" ")[0]
     return "SYMBOL" if unicodedata.category(character) == "So" else None
-
-
-def _refuse_missing(text: str, fonts: list[LoadedFont | None]) -> None:
-    missing = [c for c, font in zip(text, fonts) if font is None and not c.isspace()]
-    if not missing:
-        return
-    names = [f"{c} ({unicodedata.name(c, f'U+{ord(c):04X}').lower()})" for c in dict.fromkeys(missing)]
-    cjk = any(unicodedata.east_asian_width(c) in "WF" and unicodedata.category(c) == "Lo" for c in missing)
-    remedy = "leave them out or say it in words; emoji are set only where a plain symbol exists, as for ★ ♥ ☀ ✓"
-    if cjk and not importlib.util.find_spec("justmytype_intl_cjk"):
-        remedy = "pip install 'salon[cjk]'"
-    raise BadValue(
-        "characters that an installed font can draw are needed",
-        found=", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else ""),
-        where=repr(text[:60]),
-        remedy=remedy,
-    )

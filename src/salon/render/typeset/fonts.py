@@ -183,7 +183,20 @@ def _load(key: str) -> LoadedFont:
     face = parse_key(key)
     family = find_family(face.family)
     weight = family.nearest(face.weight)
-    file, italic = _file(family, weight, face.italic)
+    # the file of a cut and whether it is a drawn italic
+    if "cjk" in family.scripts:
+        spec = importlib.util.find_spec("justmytype_intl_cjk")
+        if spec is None or spec.origin is None:
+            raise MissingExtra("cjk")
+        folder = pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower()
+        file, italic = folder / f"{family.package}[wght].ttf", False
+    else:
+        try:
+            installed = fontpkg.family(family.package)
+        except fontpkg.FamilyNotInstalled:
+            raise MissingExtra("generate") from None
+        style = "italic" if face.italic and "italic" in installed.styles else "normal"
+        file, italic = fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
     package = "justmytype-intl-cjk" if "cjk" in family.scripts else f"fontpkg-{fontpkg.family(family.package).slug}"
     data = read_font(file, package)
     hb_face = uharfbuzz.Face(uharfbuzz.Blob(data), 0)
@@ -201,22 +214,6 @@ def _load(key: str) -> LoadedFont:
     if slanted:
         font.synthetic_slant = SLANT
     return LoadedFont(family, face, face.key, file, data, 0, variations, slanted, font, frozenset(hb_face.unicodes))
-
-
-def _file(family: Family, weight: int, italic: bool) -> tuple[pathlib.Path, bool]:
-    """The file of a cut and whether it is a drawn italic."""
-    if "cjk" in family.scripts:
-        spec = importlib.util.find_spec("justmytype_intl_cjk")
-        if spec is None or spec.origin is None:
-            raise MissingExtra("cjk")
-        folder = pathlib.Path(spec.origin).parent / "fonts" / "ofl" / family.package.lower()
-        return folder / f"{family.package}[wght].ttf", False
-    try:
-        installed = fontpkg.family(family.package)
-    except fontpkg.FamilyNotInstalled:
-        raise MissingExtra("generate") from None
-    style = "italic" if italic and "italic" in installed.styles else "normal"
-    return fontpkg.select_file(installed, weight, style, nearest=True).path, style == "italic"
 
 
 @functools.cache

@@ -116,11 +116,19 @@ def placed_line(
         ink and (ink[0] * size + move, ink[1] * size + baseline, ink[2] * size + move, ink[3] * size + baseline)
         for ink, move in zip((glyph.ink for glyph in line.glyphs), moves)
     ]
+    # glyphs that leave a mark, gathered by face
+    by_face: dict[str, tuple[list[int], list[float], list[float]]] = {}
+    for glyph, move in zip(line.glyphs, moves):
+        if glyph.ink:
+            ids, xs, ys = by_face.setdefault(glyph.font.key, ([], [], []))
+            ids.append(glyph.glyph)
+            xs.append(round(glyph.x * size + move, 3))
+            ys.append(round(glyph.y * size + baseline, 3))
     return ShapedLine(
         line.text,
         size,
         baseline,
-        _runs(line, size, moves, baseline),
+        tuple(GlyphRun(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items()),
         line.advance * size,
         _box([ink for ink in inks if ink]),
         _words(line, inks),
@@ -249,18 +257,6 @@ def _moves(line: EmLine, shifts: Sequence[float]) -> list[float]:
         same = i > 0 and line.glyphs[i - 1].place == glyph.place
         moves.append(moves[-1] if same else shifts[i] if i < len(shifts) else 0.0)
     return moves
-
-
-def _runs(line: EmLine, size: float, moves: list[float], baseline: float) -> tuple[GlyphRun, ...]:
-    """Glyphs that leave a mark, gathered by face."""
-    by_face: dict[str, tuple[list[int], list[float], list[float]]] = {}
-    for glyph, move in zip(line.glyphs, moves):
-        if glyph.ink:
-            ids, xs, ys = by_face.setdefault(glyph.font.key, ([], [], []))
-            ids.append(glyph.glyph)
-            xs.append(round(glyph.x * size + move, 3))
-            ys.append(round(glyph.y * size + baseline, 3))
-    return tuple(GlyphRun(face, tuple(ids), tuple(xs), tuple(ys)) for face, (ids, xs, ys) in by_face.items())
 
 
 def _words(line: EmLine, inks: list[Extents | None]) -> tuple[TextWord, ...]:

@@ -105,11 +105,16 @@ def line_curves(
     left = y_ticks_width(y, room=room, percent=percent)
     x = LinearScale(*domain((v for c in curves for v in c.x), pad=0), left, right)
     levels = spread([y(c.y[-1]) + 4 for c in curves], 15, top + 4, bottom)
+    lines = []
+    for c in curves:
+        ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
+        span = [_at(v) for v in (c.x[0], c.x[-1])]
+        lines.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
     return canvas(
         width,
         height,
         title,
-        _curve_words(curves, percent),
+        "; ".join(lines) + ".",
         top_block,
         text(0, used + 12, y_label, "axis-label", room=width) if y_label else None,
         y_grid(y, left, right, room=room, percent=percent),
@@ -172,15 +177,6 @@ def _lead(curve: Curve) -> str:
 def _at(x: float) -> str:
     """Round 2, not round 2.00."""
     return numbers.fixed(x, 0) if float(x).is_integer() else numbers.significant(x)
-
-
-def _curve_words(curves: Sequence[Curve], percent: bool) -> str:
-    lines = []
-    for c in curves:
-        ends = [numbers.percent(v) if percent else numbers.significant(v) for v in (c.y[0], c.y[-1])]
-        span = [_at(v) for v in (c.x[0], c.x[-1])]
-        lines.append(f"{_lead(c)}{ends[0]} at {span[0]}, {ends[1]} at {span[1]}")
-    return "; ".join(lines) + "."
 
 
 # -- calibration curves ---------------------------------------------------------------------------------------------
@@ -357,6 +353,16 @@ def scatter(
         f"{row.label}: {numbers.estimate(*row.x, decimals)} across, {numbers.estimate(*row.y, decimals)} up"
         for row in rows
     ]
+    if x_line is None or not x.low <= x_line[1] <= x.high:
+        upright: Markup | None = None
+    else:
+        at = x(x_line[1])
+        upright = group(line(at, frame[1], at, frame[3], "null-line dashed"), tip=x_line[0])
+    if y_line is None or not y.low <= y_line[1] <= y.high:
+        level: Markup | None = None
+    else:
+        at = y(y_line[1])
+        level = group(line(frame[0], at, frame[2] - 10, at, "null-line dashed"), tip=y_line[0])
     return canvas(
         width,
         height,
@@ -365,8 +371,8 @@ def scatter(
         text(0, 12, y_label, "axis-label", room=width),
         x_grid(x, top, bottom),
         y_grid(y, left, width - 12),
-        _upright(x_line, x, frame),
-        _level(y_line, y, frame),
+        upright,
+        level,
         *(_cross(row, x, y) for row in rows),
         *(_scatter_dot(row, x, y, tip) for row, tip in zip(rows, tips)),
         *filter(None, names_beside(dots, [row.label for row in rows], frame)),
@@ -452,17 +458,3 @@ def names_beside(dots: Sequence[Dot], names: Sequence[str], frame: Box) -> list[
 
 def _touch(box: Box, other: Box) -> bool:
     return box[0] < other[2] and other[0] < box[2] and box[1] < other[3] and other[1] < box[3]
-
-
-def _upright(mark: tuple[str, float] | None, x: LinearScale, frame: Box) -> Markup | None:
-    if mark is None or not x.low <= mark[1] <= x.high:
-        return None
-    at = x(mark[1])
-    return group(line(at, frame[1], at, frame[3], "null-line dashed"), tip=mark[0])
-
-
-def _level(mark: tuple[str, float] | None, y: LinearScale, frame: Box) -> Markup | None:
-    if mark is None or not y.low <= mark[1] <= y.high:
-        return None
-    at = y(mark[1])
-    return group(line(frame[0], at, frame[2] - 10, at, "null-line dashed"), tip=mark[0])

@@ -386,7 +386,12 @@ def bucket_bar(
     Serves the splits of a panel (5–0, 4–1, 3–2) and the answers of raters (No, Minor, Major) alike.
     """
     all_rows = [*rows, *([(null_label, null)] if null is not None else [])]
-    _check_rows(all_rows, len(bucket_labels))
+    buckets = len(bucket_labels)
+    if not all_rows:
+        raise BadValue("at least one row is needed to draw buckets", found="none")
+    for label, parts in all_rows:
+        if len(parts) != buckets or min(parts) < 0 or not sum(parts) > 0:
+            raise BadValue(f"{buckets} shares, none negative, not all zero", found=list(parts), where=f"row {label!r}")
     keys = [LegendKey("bucket", name, shade=_shade(i, len(bucket_labels))) for i, name in enumerate(bucket_labels)]
     top_block, used = legend(keys, 0, 0, width)
     compact = width < COMPACT
@@ -401,7 +406,11 @@ def bucket_bar(
         bars.append(text(0, words_y, label, "label", room=width if compact else labels - 14))
         bars.append(_stack(label, parts, shares, bucket_labels, x, top + (18 if compact else 2)))
     height = used + 8 + pitch * len(all_rows) + (12 if null is not None else 2)
-    return canvas(width, height, title, _bucket_words(all_rows, bucket_labels), top_block, *bars)
+    lines = []
+    for label, parts in all_rows[:30]:
+        listed = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(bucket_labels, parts))
+        lines.append(f"{label}: {listed}")
+    return canvas(width, height, title, "; ".join(lines) + ".", top_block, *bars)
 
 
 def _bar_data(rows: Sequence[tuple[str, float]], **_: object) -> Rows:
@@ -464,19 +473,3 @@ def _stack(
 def _shade(index: int, total: int) -> float:
     """Bucket 0 is always the darkest and the last the palest; no two are alike, for a row may lack some."""
     return 1.0 - (1.0 - PALEST) * index / max(1, total - 1)
-
-
-def _check_rows(rows: Sequence[tuple[str, Sequence[float]]], buckets: int) -> None:
-    if not rows:
-        raise BadValue("at least one row is needed to draw buckets", found="none")
-    for label, parts in rows:
-        if len(parts) != buckets or min(parts) < 0 or not sum(parts) > 0:
-            raise BadValue(f"{buckets} shares, none negative, not all zero", found=list(parts), where=f"row {label!r}")
-
-
-def _bucket_words(rows: Sequence[tuple[str, Sequence[float]]], names: Sequence[str]) -> str:
-    lines = []
-    for label, parts in rows[:30]:
-        shares = ", ".join(f"{n} {numbers.percent(float(p) / float(sum(parts)))}" for n, p in zip(names, parts))
-        lines.append(f"{label}: {shares}")
-    return "; ".join(lines) + "."

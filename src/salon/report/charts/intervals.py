@@ -270,7 +270,14 @@ def caterpillar(
         raise BadValue("at least one score is needed to draw a caterpillar", found="none")
     if decimals is None:
         decimals = numbers.common_decimals((row.low, row.high) for row in rows)
-    layout = _score_layout(rows, decimals, width)
+    values = max(text_width(numbers.estimate(row.value, row.low, row.high, decimals)) for row in rows)
+    tiers = [row.tier for row in rows if row.tier is not None]
+    gutter = max(text_width("tier"), text_width(str(max(tiers)))) + 10 if tiers else 0.0
+    if width < COMPACT:
+        layout = CaterpillarLayout(width, gutter, width - gutter - values - 12, (gutter + 6, width - 8), 34, True)
+    else:
+        labels = min(max(text_width(row.label) for row in rows), width * 0.28)
+        layout = CaterpillarLayout(width, gutter, labels, (gutter + labels + 18, width - values - 24), 21, False)
     special = any(row.special for row in rows)
     keys = [LegendKey("cohort-1", "score", "dot"), LegendKey("cohort-2", special_label, "diamond")] if special else []
     top_block, used = legend(keys, 0, 0, width)
@@ -292,16 +299,6 @@ def caterpillar(
         *(_score_row(row, y, x, layout, decimals) for row, y in zip(rows, tops)),
         x_axis(x, bottom + 4, width, label=x_label),
     )
-
-
-def _score_layout(rows: Sequence[ScoreMark], decimals: int, width: float) -> CaterpillarLayout:
-    values = max(text_width(numbers.estimate(row.value, row.low, row.high, decimals)) for row in rows)
-    tiers = [row.tier for row in rows if row.tier is not None]
-    gutter = max(text_width("tier"), text_width(str(max(tiers)))) + 10 if tiers else 0.0
-    if width < COMPACT:
-        return CaterpillarLayout(width, gutter, width - gutter - values - 12, (gutter + 6, width - 8), 34, True)
-    labels = min(max(text_width(row.label) for row in rows), width * 0.28)
-    return CaterpillarLayout(width, gutter, labels, (gutter + labels + 18, width - values - 24), 21, False)
 
 
 def _tops(rows: int, top: float, row: float, left_out: tuple[int, str] | None) -> tuple[list[float], float]:

@@ -17,7 +17,7 @@ from salon.report.values import number_marks
 LARGEST_CELL = 66.0
 LEAST_FOR_TEXT = 34.0
 KEY_HEIGHT = 40
-LONGEST_TURNED = 160.0
+LONGEST_TURNED = 190.0
 """Pixels of a turned label: "Typography (descriptions)" has to fit, also on a phone."""
 
 
@@ -91,7 +91,13 @@ def heat_map(
     if any(not math.isfinite(v) for v in numbers_given):
         raise BadValue("finite values are needed in a heat map", remedy="pass None for an empty cell")
     reach = limit or max((abs(v - center) for v in numbers_given), default=0.0) or 1.0
-    grid = _heat_grid(row_labels, col_labels, width)
+    left = min(max(map(text_width, row_labels)) + 12, width * 0.3)
+    cell = min(LARGEST_CELL, (width - left - 2) / len(col_labels))
+    widest = max(map(text_width, col_labels))
+    turned = widest > cell - 6
+    top = min(widest, max(LONGEST_TURNED, 0.25 * width)) + 12 if turned else 22
+    tall = max(min(cell, 46.0), 14.0) if len(row_labels) <= 40 else max(cell, 4.0)
+    grid = HeatGrid(cell, tall, left, top, turned)
     boxes = [grid.box(i, j) for i, row in enumerate(matrix) for j, value in enumerate(row) if value is not None]
     outline = "".join(f"M{x:.2f} {y:.2f}h{wide:.2f}v{tall:.2f}h{-wide:.2f}z" for x, y, wide, tall in boxes)
     cells = [element("path", d=outline, class_="cell")]  # one outline under all colours: a page may have thousands
@@ -112,16 +118,6 @@ def heat_map(
         *cells,
         _heat_key(grid, bottom + 12, center, reach, decimals, width) if key else None,
     )
-
-
-def _heat_grid(rows: Sequence[str], columns: Sequence[str], width: float) -> HeatGrid:
-    left = min(max(map(text_width, rows)) + 12, width * 0.3)
-    cell = min(LARGEST_CELL, (width - left - 2) / len(columns))
-    widest = max(map(text_width, columns))
-    turned = widest > cell - 6
-    top = min(widest, max(LONGEST_TURNED, 0.25 * width)) + 12 if turned else 22
-    tall = max(min(cell, 46.0), 14.0) if len(rows) <= 40 else max(cell, 4.0)
-    return HeatGrid(cell, tall, left, top, turned)
 
 
 def _cell(
@@ -237,16 +233,26 @@ def radar(axes: Sequence[str], contestants: Sequence[Spokes], *, title: str = "R
 
     A contestant without a value on an axis has a gap there, not a zero.
     """
-    _check_radar(axes, contestants)
+    if len(axes) < 3:
+        raise BadValue("at least three axes are needed", found=len(axes))
+    if not 1 <= len(contestants) <= MOST_CONTESTANTS:
+        raise BadValue(f"one to {MOST_CONTESTANTS} contestants are needed", found=len(contestants))
+    for contestant in contestants:
+        if len(contestant.values) != len(axes):
+            raise BadValue("a value for each axis is needed", found=len(contestant.values), where=contestant.label)
     keys = [LegendKey(f"series-{at + 1}", contestant.label, "line") for at, contestant in enumerate(contestants)]
     head, used = legend(keys, 0, 0, width)
     radius = max(60.0, min(*(_room(axis, at, len(axes), width) for at, axis in enumerate(axes)), 170.0))
     x, y = width / 2, used + 44 + radius
+    lines = []
+    for contestant in contestants:
+        parts = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, contestant.values) if v is not None]
+        lines.append(f"{contestant.label}: {', '.join(parts) or 'nothing'}")
     return canvas(
         width,
         max(_point(at, len(axes), x, y, radius)[1] for at in range(len(axes))) + 34,
         title,
-        _radar_words(axes, contestants),
+        ("; ".join(lines) + "."),
         head,
         *(_ring(axes, x, y, radius * ring) for ring in RINGS),
         *(line(x, y, *_point(at, len(axes), x, y, radius), "grid") for at in range(len(axes))),
@@ -301,21 +307,3 @@ def _contestant_shape(contestant: Spokes, index: int, axes: Sequence[str], x: fl
     ]  # fmt: skip
     curve = element("path", d="".join(pieces), class_=f"{style} curve", fill="none") if pieces else None
     return group(curve, *dots)
-
-
-def _check_radar(axes: Sequence[str], contestants: Sequence[Spokes]) -> None:
-    if len(axes) < 3:
-        raise BadValue("at least three axes are needed", found=len(axes))
-    if not 1 <= len(contestants) <= MOST_CONTESTANTS:
-        raise BadValue(f"one to {MOST_CONTESTANTS} contestants are needed", found=len(contestants))
-    for contestant in contestants:
-        if len(contestant.values) != len(axes):
-            raise BadValue("a value for each axis is needed", found=len(contestant.values), where=contestant.label)
-
-
-def _radar_words(axes: Sequence[str], contestants: Sequence[Spokes]) -> str:
-    lines = []
-    for contestant in contestants:
-        parts = [f"{axis} {numbers.fixed(v, 3)}" for axis, v in zip(axes, contestant.values) if v is not None]
-        lines.append(f"{contestant.label}: {', '.join(parts) or 'nothing'}")
-    return "; ".join(lines) + "."

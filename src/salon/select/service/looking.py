@@ -238,7 +238,17 @@ class ReplicaLooker:
                 raise
             if len(batch) == 1:
                 log.error("replicas died on the picture %s: %s", batch[0].sha256, death.found)
-                return LookedBatch([_lost(batch[0], self.criteria)])
+                picture = batch[0]
+                lost = MissingScore("each replica that looked at this picture died")
+                return LookedBatch(
+                    [
+                        ModelAnswer(
+                            {entry.criterion: lost for entry in self.criteria},
+                            {},
+                            DecodedPicture(None, picture.sha256, picture.prompt),
+                        )
+                    ]
+                )
         else:
             if looked.version != self.version:
                 raise RuntimeError(f"a replica of version {looked.version} answered in place of {self.version}")
@@ -261,13 +271,6 @@ class ReplicaLooker:
         """End the replicas, after what they have."""
         self.replicas.close()
         self._callers.shutdown(wait=False)
-
-
-def _lost(picture: SentPicture, criteria: Sequence[ServedCriterion]) -> ModelAnswer:
-    lost = MissingScore("each replica that looked at this picture died")
-    return ModelAnswer(
-        {entry.criterion: lost for entry in criteria}, {}, DecodedPicture(None, picture.sha256, picture.prompt)
-    )
 
 
 def load_replicas(order: LoadOrder, scoring: ScoreSettings, settings: ServiceSettings) -> ReplicatedModel:

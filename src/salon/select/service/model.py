@@ -343,7 +343,19 @@ def _build(order: LoadOrder, settings: ScoreSettings, thread: ThreadPoolExecutor
         from salon.select.service import trained_part as trained  # torch only for those who need it
 
         parts += [trained.TrainedPart(folder, device=settings.device, criteria=criteria) for folder, criteria in heads]
-    names = _names(parts)
+    # what each criterion is called: by its id, and by the scorer's name where two scorers speak of one
+    ids = Counter(criterion.criterion for part in parts for criterion in part.criteria)
+    names_by_part = [
+        {
+            criterion.criterion: criterion.criterion if ids[criterion.criterion] == 1 else criterion.scorer
+            for criterion in part.criteria
+        }
+        for part in parts
+    ]
+    count = Counter(name for part_names in names_by_part for name in part_names.values())
+    if twice := [name for name, times in count.items() if times > 1]:
+        raise BadValue("scorers of different names are needed", found=f"{twice[0]!r} twice")
+    names = tuple(names_by_part)
     criteria = [
         criterion.model_copy(update={"criterion": part_names[criterion.criterion]})
         for part, part_names in zip(parts, names)
@@ -380,19 +392,3 @@ def _scorer(name: str, settings: ScoreSettings, cache: ResultCache) -> PictureSc
     if not isinstance(scorer, PictureScorer):
         raise BadValue("a scorer that looks at pictures is needed", found=repr(name), remedy="salon score --list")
     return scorer
-
-
-def _names(parts: Sequence[ModelPart]) -> tuple[Mapping[str, str], ...]:
-    """What each criterion is called: by its id, and by the scorer's name where two scorers speak of one."""
-    ids = Counter(criterion.criterion for part in parts for criterion in part.criteria)
-    names_by_part = [
-        {
-            criterion.criterion: criterion.criterion if ids[criterion.criterion] == 1 else criterion.scorer
-            for criterion in part.criteria
-        }
-        for part in parts
-    ]
-    count = Counter(name for part_names in names_by_part for name in part_names.values())
-    if twice := [name for name, times in count.items() if times > 1]:
-        raise BadValue("scorers of different names are needed", found=f"{twice[0]!r} twice")
-    return tuple(names_by_part)

@@ -17,6 +17,7 @@ from sqlalchemy import Connection, Select, bindparam, desc, insert, select, upda
 from salon.errors import BadValue
 from salon.store.database import tables
 from salon.store.database.connection import BadLink, DatabaseConnection, PreparedStatement, UnknownRater, now_ms
+from salon.store.database.coordination import announce
 from salon.store.database.records import AccessLink, AuditLine, LinkHolder, as_json, check_text
 from salon.store.database.tables import ROLES, links, raters
 
@@ -69,6 +70,7 @@ class AuditMethods(DatabaseConnection):
                 insert(tables.settings).returning(tables.settings.c.version), row
             ).scalar_one()
             add_audit_line(connection, by, "settings changed", at, version=version)
+            announce(connection, "settings")
             return version
 
     def settings(self) -> str | None:

@@ -3,6 +3,7 @@
     SalonError
     └── DatabaseError             the database cannot do this now
         ├── Unavailable           it cannot be opened, read or written: absent, locked, no room, wrong password
+        │   ├── LostConnection    the server went away or is starting: what is idempotent may be done again
         │   └── DamagedDatabase   its file is no whole SQLite database: restore a backup
         ├── WrongSchema           made by another version of Salon, or not by Salon at all
         ├── StudyThere            it holds a study already
@@ -58,6 +59,10 @@ class DatabaseError(SalonError):
 
 class Unavailable(DatabaseError):
     """The database cannot be opened, read or written."""
+
+
+class LostConnection(Unavailable):
+    """The server went away, or is not up yet: what is idempotent may be done again."""
 
 
 class DamagedDatabase(Unavailable):
@@ -236,12 +241,25 @@ class DatabaseConnection:
         except (DBAPIError, TimeoutError) as error:
             if getattr(getattr(error, "orig", None), "sqlite_errorcode", 0) & 0xFF in _DAMAGED:
                 raise damaged_error(str(getattr(error, "orig", error)), self.name) from error
-            raise Unavailable(
+            lost = _is_lost(error)
+            if lost:
+                self.engine.dispose()  # what else is in the pool is cut too
+            raise (LostConnection if lost else Unavailable)(
                 "a database that can be read and written is needed",
                 found=getattr(error, "orig", None) or error,
                 where=self.name,
                 remedy="see that it is there, not locked by another program, and that its disk has room",
             ) from error
+
+
+def _is_lost(error: Exception) -> bool:
+    """Did a server go away, or is it starting or stopping?"""
+    import psycopg
+
+    cause = getattr(error, "orig", None)
+    if not isinstance(cause, psycopg.Error):
+        return False
+    return isinstance(cause, psycopg.OperationalError) and (cause.sqlstate or "57P").startswith(("08", "57P"))
 
 
 class _PendingWrite:
@@ -377,6 +395,8 @@ class PreparedStatement:
             return driver.execute(text, values if order is None else [values[name] for name in order])
         except connection.dialect.loaded_dbapi.Error as error:
             kind = connection.dialect.loaded_dbapi.Error
+            if getattr(driver, "broken", False):  # the server went away
+                connection.invalidate(error)
             raise DBAPIError.instance(text, None, error, kind, dialect=connection.dialect) from error
 
     def _text(self, dialect: Dialect) -> tuple[str, tuple[str, ...] | None]:

@@ -22,6 +22,7 @@ from salon.store.database.access import AuditMethods, LinkMethods
 from salon.store.database.answers import ImportMethods, TaskMethods
 from salon.store.database.arena import ArenaMethods
 from salon.store.database.connection import DatabaseConnection, StudyThere, Unavailable, WrongSchema, damaged_error
+from salon.store.database.coordination import CoordinationMethods
 from salon.store.database.raters import RaterMethods
 from salon.store.database.tables import DERIVED, check_schema, is_newer, metadata, migrate, study
 from salon.store.database.tallies import TallyMethods
@@ -135,6 +136,7 @@ class Database(
     TaskMethods,
     ImportMethods,
     TallyMethods,
+    CoordinationMethods,
     LinkMethods,
     RaterMethods,
     VisitorMethods,

@@ -143,6 +143,13 @@ class VisitorMethods(DatabaseConnection):
             ended = (visitors.c.rater == rater) & visitors.c.outcome.is_not(None)
             connection.execute(update(visitors).where(ended).values(outcome=None, ended_at=None, joined_at=at))
 
+    def renew_visit(self, rater: str, *, at: int | None = None) -> int:
+        """A new link for the sessions of a visitor whose own has ended; its number."""
+        with self.writing() as connection:
+            _, link = add_link(connection, "rater", rater, by="panel", at=at)
+            connection.execute(update(visitors).where(visitors.c.rater == rater).values(link=link))
+            return link
+
     def visitor(self, rater: str) -> Visitor | None:
         """The visitor that a rater is; None for who came by a link."""
         with self.reading() as connection:

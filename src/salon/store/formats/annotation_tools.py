@@ -47,12 +47,30 @@ def read_label_studio(source: Source) -> Draft:
         for number, task in enumerate(list_records(source, path), 1):
             id = task.maybe_text("id") or str(number)
             data = task.record("data")
-            prompt = _task_prompt(source, ledger, data, id)
+            # the task's prompt by its text; a task without one is its own prompt
+            column = source.options.columns.prompt
+            field = column or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
+            if column is not None and column not in data.fields:
+                raise BadColumns.missing(column, data.fields, where=data.where, option="--prompt")
+            if field is None or not data.has(field):
+                prompt = ledger.prompt(f"task-{id}", data.where)
+            else:
+                text = data.text(field)
+                prompt = ledger.prompt(text_id(text), data.where, text=text)
             for annotation in task.records("annotations"):
                 if annotation.fields.get("was_cancelled"):
                     source.leave_out("annotations that were cancelled")
                     continue
-                facts: dict[str, Any] = {"rater": _rater(source, ledger, annotation)}
+                who = annotation.fields.get("completed_by")
+                if isinstance(who, dict):
+                    person = annotation.record("completed_by")
+                    who = person.maybe_text("email") or person.maybe_text("id")
+                if who is None:
+                    source.say_crowd()
+                    rater = ledger.rater(CROWD, "crowd")
+                else:
+                    rater = ledger.rater(annotation.as_text(who, "completed_by"), where=annotation.where)
+                facts: dict[str, Any] = {"rater": rater}
                 facts |= {"seconds": annotation.maybe_number("lead_time"), "at": annotation.maybe_text("created_at")}
                 for result in annotation.records("result"):
                     _read_result(source, ledger, criteria, result, data, facts, (id, prompt))
@@ -64,29 +82,6 @@ def read_label_studio(source: Source) -> Draft:
         )
     compare_within: CompareWithin = "prompt" if ledger.named["prompts"] else "all"
     return Draft(tuple(criteria.values()), ledger.tables(), compare_within, Design())
-
-
-def _task_prompt(source: Source, ledger: TableBuilder, data: JsonRecord, task: str) -> str:
-    """The task's prompt by its text; a task without one is its own prompt."""
-    column = source.options.columns.prompt
-    field = column or next((name for name in data.fields if normalize_name(name) in NAMES["prompt"]), None)
-    if column is not None and column not in data.fields:
-        raise BadColumns.missing(column, data.fields, where=data.where, option="--prompt")
-    if field is None or not data.has(field):
-        return ledger.prompt(f"task-{task}", data.where)
-    text = data.text(field)
-    return ledger.prompt(text_id(text), data.where, text=text)
-
-
-def _rater(source: Source, ledger: TableBuilder, annotation: JsonRecord) -> str:
-    who = annotation.fields.get("completed_by")
-    if isinstance(who, dict):
-        person = annotation.record("completed_by")
-        who = person.maybe_text("email") or person.maybe_text("id")
-    if who is None:
-        source.say_crowd()
-        return ledger.rater(CROWD, "crowd")
-    return ledger.rater(annotation.as_text(who, "completed_by"), where=annotation.where)
 
 
 def _read_result(
@@ -109,7 +104,19 @@ def _read_result(
     if kind in ("pairwise", "choices"):
         a, b = _pair(source, ledger, result, data, about)
         left = "a" if kind == "pairwise" else None  # where choices put their two items is up to the template
-        ledger.add("comparisons", **facts, a=a, b=b, left=left, **_outcome(source, value, kind))
+        # Label Studio's word for the answer as an outcome or a reason for none
+        chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
+        meaning = _meaning(source, chosen)
+        if meaning is None and kind == "pairwise" and normalize_word(chosen) == "none":
+            meaning = "tie"
+        if meaning is None:
+            raise BadValue(
+                "the choice must be a known word for an outcome",
+                found=repr(chosen),
+                where=value.where,
+                remedy="say what the words mean, e.g. --outcome-values 'Image 1=a,Image 2=b'",
+            )
+        ledger.add("comparisons", **facts, a=a, b=b, left=left, **_outcome_or_reason(meaning))
     elif kind == "rating":
         key = _targets(result)[0]
         ledger.add("ratings", **facts, item=_item(ledger, data, key, about), value=value.number("rating"))
@@ -123,22 +130,6 @@ def _read_result(
         ranked = ranker
         ids = [_ranked_item(ledger, label, result, about) for label in ranked]
         ledger.rank(ids, range(1, len(ids) + 1), result.where, **facts)
-
-
-def _outcome(source: Source, value: JsonRecord, kind: str) -> dict[str, str]:
-    """Label Studio's word for the answer as an outcome or a reason for none."""
-    chosen = value.texts("choices", 1)[0] if kind == "choices" else value.text("selected")
-    meaning = _meaning(source, chosen)
-    if meaning is None and kind == "pairwise" and normalize_word(chosen) == "none":
-        meaning = "tie"
-    if meaning is None:
-        raise BadValue(
-            "the choice must be a known word for an outcome",
-            found=repr(chosen),
-            where=value.where,
-            remedy="say what the words mean, e.g. --outcome-values 'Image 1=a,Image 2=b'",
-        )
-    return _outcome_or_reason(meaning)
 
 
 def _meaning(source: Source, word: str) -> str | None:
@@ -220,7 +211,12 @@ def _read_record(
             raise BadValue("responses must be lists", found=repr(answers), where=f"{record.where}, {question}")
         for number, response in enumerate(answers):
             answer = record.as_record(response, f"responses.{question}[{number}]")
-            _add_answer(source, criteria, subject, question, answer, _person(source, ledger, answer))
+            if answer.has("user_id"):
+                person = ledger.rater(answer.text("user_id"), where=answer.where)
+            else:
+                source.say_crowd()
+                person = ledger.rater(CROWD, "crowd")
+            _add_answer(source, criteria, subject, question, answer, person)
     for question, response in _questions(record, "suggestions"):
         answer = record.as_record(response, f"suggestions.{question}")
         agent = answer.maybe_text("agent") or "suggestions"
@@ -232,13 +228,6 @@ def _questions(record: JsonRecord, name: str) -> list[tuple[str, Any]]:
     if not record.has(name):
         return []
     return [(record.as_text(question, name), answers) for question, answers in record.record(name).fields.items()]
-
-
-def _person(source: Source, ledger: TableBuilder, answer: JsonRecord) -> str:
-    if answer.has("user_id"):
-        return ledger.rater(answer.text("user_id"), where=answer.where)
-    source.say_crowd()
-    return ledger.rater(CROWD, "crowd")
 
 
 class _Subject:

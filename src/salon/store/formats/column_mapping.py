@@ -257,7 +257,14 @@ _NEVER_NA = frozenset({"rater", "prompt", "prompt_text", "criterion", "category"
 def choose_columns(source: Source, sheet: ColumnFile, needed: Sequence[str], optional: Sequence[str]) -> dict[str, str]:
     """Part to column for one file."""
     by_user = {part: column for part, column in source.options.columns.model_dump().items() if column is not None}
-    _refuse_unused(by_user, [*needed, *optional], source)
+    parts = [*needed, *optional]
+    for part in by_user:
+        if part not in parts:
+            raise BadValue(
+                f"{column_flag(part)} means nothing to the kind {source.kind!r}",
+                found=f"{column_flag(part)} {by_user[part]}",
+                remedy="it takes " + ", ".join(column_flag(name) for name in parts) if parts else "leave it out",
+            )
     for part, column in by_user.items():
         if column not in sheet.names:
             raise BadColumns.missing(column, sheet.names, where=str(sheet.path), option=column_flag(part))
@@ -290,16 +297,6 @@ def _absent_columns(parts: Sequence[str], sheet: ColumnFile) -> BadColumns:
 def column_flag(part: str) -> str:
     """The command-line flag of a part."""
     return "--" + part.replace("_", "-")
-
-
-def _refuse_unused(by_user: dict[str, str], parts: Sequence[str], source: Source) -> None:
-    for part in by_user:
-        if part not in parts:
-            raise BadValue(
-                f"{column_flag(part)} means nothing to the kind {source.kind!r}",
-                found=f"{column_flag(part)} {by_user[part]}",
-                remedy="it takes " + ", ".join(column_flag(name) for name in parts) if parts else "leave it out",
-            )
 
 
 def normalize_name(name: str) -> str:

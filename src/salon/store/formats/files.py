@@ -292,7 +292,15 @@ def open_sheet(
 
 
 def _open_csv(source: Source, path: Path, *, header: Sequence[str] | None, delimiter: str | None) -> ColumnFile:
-    data = _utf8_buffer(source, path)
+    # the file as UTF-8 bytes: mapped when it is UTF-8 already, decoded and encoded again when not
+    start = read_bytes(path, 4)
+    encoding = text_encoding(start, source.options.policies.encoding, path)
+    if is_gzip(path) or encoding != "utf-8":
+        raw = read_bytes(path)
+        data = pa.py_buffer(raw) if encoding == "utf-8" else pa.py_buffer(decode(source, path, raw).encode())
+    else:
+        with pa.memory_map(str(path)) as file:
+            data = file.read_buffer()
     first = _first_line(data, path)
     mark = delimiter or _delimiter(first, path)
     try:
@@ -303,17 +311,6 @@ def _open_csv(source: Source, path: Path, *, header: Sequence[str] | None, delim
         twice = next(name for name in names if names.count(name) > 1)
         raise BadColumns("each column may stand once", found=f"{twice!r} twice", where=str(path))
     return ColumnFile(path, names, lambda columns: _load_csv(data, path, names, columns, mark, header is None))
-
-
-def _utf8_buffer(source: Source, path: Path) -> pa.Buffer:
-    """The file as UTF-8 bytes: mapped when it is UTF-8 already, decoded and encoded again when not."""
-    start = read_bytes(path, 4)
-    encoding = text_encoding(start, source.options.policies.encoding, path)
-    if is_gzip(path) or encoding != "utf-8":
-        raw = read_bytes(path)
-        return pa.py_buffer(raw) if encoding == "utf-8" else pa.py_buffer(decode(source, path, raw).encode())
-    with pa.memory_map(str(path)) as file:
-        return file.read_buffer()
 
 
 def _first_line(data: pa.Buffer, path: Path) -> str:

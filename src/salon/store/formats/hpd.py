@@ -316,7 +316,16 @@ def read_hpdv3(source: Source) -> Draft:
             counts["records"] += 1
             counts["contradictions"] += votes.contradicts
             if votes.contradicts and source.options.policies.contradictions != "sort":
-                _contradiction(source, record)
+                if source.options.policies.contradictions == "drop":
+                    source.leave_out("pairs whose choice_dist gives path2 more votes than path1, the preferred image")
+                else:
+                    raise BadValue(
+                        "'choice_dist' must give path1, the preferred image, at least as many votes as path2",
+                        found=repr(record.fields["choice_dist"]),
+                        where=record.where,
+                        remedy="--contradictions sort takes path1 as preferred, as the released code does; "
+                        "drop leaves such pairs out",
+                    )
                 continue
             counts["votes" if votes.counted else "shares" if record.has("choice_dist") else "single"] += 1
             counts["even"] += votes.preferred == votes.other
@@ -341,18 +350,6 @@ def read_hpdv3(source: Source) -> Draft:
     if source.options.images is not None:
         keep_pictures(source, ledger, paths)
     return Draft((CRITERION,), ledger.tables(), "prompt", Design())
-
-
-def _contradiction(source: Source, record: JsonRecord) -> None:
-    if source.options.policies.contradictions == "drop":
-        source.leave_out("pairs whose choice_dist gives path2 more votes than path1, the preferred image")
-        return
-    raise BadValue(
-        "'choice_dist' must give path1, the preferred image, at least as many votes as path2",
-        found=repr(record.fields["choice_dist"]),
-        where=record.where,
-        remedy="--contradictions sort takes path1 as preferred, as the released code does; drop leaves such pairs out",
-    )
 
 
 def _say_hpdv3(source: Source, counts: Counter[str], repeats: int) -> None:

@@ -88,7 +88,13 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
         phrase = "was shown on the left" if on_left else "may have been shown on either side"
         source.say(f"the item in column {cells.names['left']!r} {phrase} (--left-known, --left-unknown)")
     left_column = {"left": constant_column("a", len(cells))} if on_left else {}
-    answer_columns = _answer_columns(meaning)
+    # numbers into ANSWERS + SKIPS (-1: blank) as the columns outcome and skipped
+    outcome = np.where(meaning < len(ANSWERS), meaning, -1)
+    answer_columns: dict[str, Any] = {"outcome": to_references(outcome, pa.array(ANSWERS))}
+    unanswered = (meaning < 0) | (meaning >= len(ANSWERS))
+    if unanswered.any():
+        reason = np.where(meaning < 0, 0, meaning - len(ANSWERS))
+        answer_columns["skipped"] = to_references(np.where(unanswered, reason, -1), pa.array(SKIPS))
     columns = {
         "criterion": criterion,
         "rater": rater,
@@ -102,17 +108,6 @@ def draft_comparisons(source: Source, cells: ColumnCells) -> Draft:
     if prompts:
         tables["prompts"] = prompts[1]
     return Draft(criteria, tables, source.options.policies.compare_within or ("prompt" if prompts else "all"))
-
-
-def _answer_columns(meaning: np.ndarray) -> dict[str, Any]:
-    """Numbers into ANSWERS + SKIPS (-1: blank) as the columns outcome and skipped."""
-    outcome = np.where(meaning < len(ANSWERS), meaning, -1)
-    columns: dict[str, Any] = {"outcome": to_references(outcome, pa.array(ANSWERS))}
-    unanswered = (meaning < 0) | (meaning >= len(ANSWERS))
-    if unanswered.any():
-        reason = np.where(meaning < 0, 0, meaning - len(ANSWERS))
-        columns["skipped"] = to_references(np.where(unanswered, reason, -1), pa.array(SKIPS))
-    return columns
 
 
 def read_outcomes(source: Source, cells: ColumnCells) -> np.ndarray:

@@ -117,16 +117,13 @@ def _ballots(path: Path, lines: Lines, mark: str) -> Ballots:
         count, separator, order = line.partition(mark)
         if not separator:
             raise BadFile(f"'COUNT{mark} ORDER' is needed", found=line, where=where)
-        yield where, _parse_count(count, where), _levels(order.strip(), where)
-
-
-def _levels(text: str, where: str) -> Order:
-    """'1,{2,3},4' as [[1], [2, 3], [4]]."""
-    levels = [[part.strip() for part in (tied or single).split(",")] for tied, single in _LEVEL.findall(text)]
-    rest = _LEVEL.sub("", text).replace(",", "").strip()
-    if rest or not levels or not all(part for level in levels for part in level):
-        raise BadFile("an order such as '1,{2,3},4' is needed", found=text, where=where)
-    return levels
+        # '1,{2,3},4' as [[1], [2, 3], [4]]
+        text = order.strip()
+        levels = [[part.strip() for part in (tied or single).split(",")] for tied, single in _LEVEL.findall(text)]
+        rest = _LEVEL.sub("", text).replace(",", "").strip()
+        if rest or not levels or not all(part for level in levels for part in level):
+            raise BadFile("an order such as '1,{2,3},4' is needed", found=text, where=where)
+        yield where, _parse_count(count, where), levels
 
 
 def _parse_count(text: str, where: str) -> int:

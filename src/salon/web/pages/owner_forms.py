@@ -35,9 +35,8 @@ from salon.errors import BadFile, BadValue, SalonError
 from salon.store import ENDINGS, KINDS, now_ms, read_picture, whole_file
 from salon.web.api_owner import EXPORT_FORMS, pack_study
 from salon.web.auth import OwnerSession, Session, get_studio, read_form
-from salon.web.images import study_images
+from salon.web.images import show_studio
 from salon.web.pages.owner import ago, owner_page
-from salon.web.settings import read_secret
 
 _MOST_KEYS = 1000
 
@@ -286,10 +285,9 @@ def _apply_settings(session: Session, request: Request, fields: FormData, text: 
                 found="an older one: it was changed meanwhile",
                 remedy="compare with what stands there now, and save again",
             )
-        request.app.state.studio = changed(studio, text)
+        show_studio(request.app, changed(studio, text))
     except SalonError as error:
         return _settings_page(session, request, text, wrong=error, fields=fields)
-    request.app.state.images = study_images(request.app.state.studio, read_secret(request.app.state.settings.folder))
     return RedirectResponse("/owner/settings?saved=true", 303)
 
 

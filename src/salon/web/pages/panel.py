@@ -14,13 +14,15 @@ import hmac
 from typing import Any
 
 from fastapi import APIRouter, Request
-from starlette.responses import HTMLResponse, Response
+from starlette.responses import HTMLResponse, RedirectResponse, Response
 
 from salon.collect import BadPanelLink, Outcome, PanelSettings, Studio, VisitEnd, read_panel_ids, visit_end
 from salon.store import BadLink, Visitor
+from salon.store.database.tables import LEFT_OUT
 from salon.web.auth import RaterSession, get_auth, get_studio, redirect_into
 from salon.web.errors import NoSuchPage
-from salon.web.guard import Buckets, address_of, headers_for_sites
+from salon.web.guard import address_of, headers_for_sites
+from salon.web.limits import MakeBuckets, make_buckets
 from salon.web.rendering import PageWords, render_page
 from salon.web.settings import WebSettings
 
@@ -30,12 +32,12 @@ OPEN = "open"
 """Parameter by which the page in MTurk's frame opens the study itself."""
 
 
-class PanelDoor:
+class PanelEntry:
     """How many new visitors an address may bring, and the addresses that lead into one cohort."""
 
-    def __init__(self, settings: WebSettings, secret: bytes) -> None:
+    def __init__(self, settings: WebSettings, secret: bytes, make_buckets: MakeBuckets = make_buckets) -> None:
         self._secret = secret
-        self.newcomers = Buckets(settings.visitors_rate, settings.visitors_burst)
+        self.newcomers = make_buckets("newcomer", settings.visitors_rate, settings.visitors_burst)
 
     def key(self, cohort: str) -> str:
         """What stands behind /panel/ for a cohort. It cannot be guessed: visitors do not choose their cohort."""
@@ -58,24 +60,20 @@ def panel(request: Request) -> Response:
 @router.get("/panel/{key}")
 def panel_of_cohort(key: str, request: Request) -> Response:
     """Somebody comes from the panel into one cohort."""
-    return _come_in(request, get_door(request).cohort(key, get_studio(request)))
+    return _come_in(request, get_entry(request).cohort(key, get_studio(request)))
 
 
 @router.post("/panel/refuse")
 def refuse(session: RaterSession, request: Request) -> Response:
     """A visitor does not agree to the consent text."""
-    studio = get_studio(request)
-    studio.refuse_consent(session.rater)
-    end = studio.end_of_visit(session.rater, "paused")
-    if end is None:
-        raise _closed()
-    return render_visit_end(request, end, csrf=session.csrf, settings=studio.settings, study=studio.name, said="")
+    get_studio(request).refuse_consent(session.rater)
+    return RedirectResponse("/", status_code=303)
 
 
-def get_door(request: Request) -> PanelDoor:
+def get_entry(request: Request) -> PanelEntry:
     """The way in from panels of the app."""
-    door: PanelDoor = request.app.state.panel_door
-    return door
+    entry: PanelEntry = request.app.state.panel_entry
+    return entry
 
 
 def _closed() -> NoSuchPage:
@@ -92,7 +90,7 @@ def _come_in(request: Request, cohort: str | None) -> Response:
     except BadPanelLink as error:
         return _bad_link(request, error, settings)
     if studio.database.visitor_of(ids.participant) is None:
-        get_door(request).newcomers.take(address_of(request.scope))
+        get_entry(request).newcomers.take(address_of(request.scope))
     visitor = studio.admit(ids, cohort)
     if visitor is None:
         return _leave(request, visit_end(studio.settings, "over_quota", ids))
@@ -101,7 +99,9 @@ def _come_in(request: Request, cohort: str | None) -> Response:
     auth = get_auth(request)
     try:
         return redirect_into(auth, auth.enter_link(visitor.link))
-    except BadLink:  # removed, or withdrawn: no session is left for them
+    except BadLink:
+        if visitor.status not in LEFT_OUT:  # removed and brought back since
+            return redirect_into(auth, auth.enter_link(studio.database.renew_visit(visitor.rater)))
         end = studio.end_of_visit(visitor.rater, visitor.status)
         if end is None:
             raise
@@ -115,7 +115,7 @@ def render_visit_end(request: Request, end: VisitEnd, **shared: Any) -> HTMLResp
     """The last page of a visit: how it ended, the code, and the way back."""
     studio = get_studio(request)
     if end.submit_to is not None and studio.panel is not None:
-        request.state.own_headers |= headers_for_sites(studio.panel.submit_to) | {"X-Frame-Options": "DENY"}
+        request.state.own_headers |= headers_for_sites(studio.panel.submit_to)
     return render_page("rater/visit_end.html", end=end, tools=bool(shared.get("csrf")), **shared | _words(studio))
 
 
@@ -127,7 +127,7 @@ def _leave(request: Request, end: VisitEnd) -> HTMLResponse:
 
 def _in_frame(request: Request, studio: Studio, visitor: Visitor, settings: PanelSettings) -> HTMLResponse:
     """What MTurk shows in its frame: the way into the study, and then the form that submits the assignment."""
-    request.state.own_headers |= headers_for_sites(settings.submit_to)
+    request.state.own_headers |= headers_for_sites(settings.submit_to, framed=True)
     end = _ended(studio, visitor)
     address = f"{request.url.path}?{request.url.query}&{OPEN}=1"
     return render_page("rater/visit_frame.html", end=end, address=address, csrf="", said="", **_words(studio))
@@ -143,7 +143,7 @@ def _bad_link(request: Request, error: BadPanelLink, settings: PanelSettings) ->
     """What is wrong with the address, in the words of raters; a preview in MTurk's frame must be seen in it."""
     studio = get_studio(request)
     if settings.kind == "mturk":
-        request.state.own_headers |= headers_for_sites(settings.submit_to)
+        request.state.own_headers |= headers_for_sites(settings.submit_to, framed=True)
     words = PageWords(studio.settings.language)
     title, sentence = words(f"panel.{error.fault}_title"), words(f"panel.{error.fault}_words")
     if error.fault == "preview":

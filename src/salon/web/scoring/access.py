@@ -35,7 +35,8 @@ from salon.select import QueueFull
 from salon.study import Noun
 from salon.web.auth import check_origin
 from salon.web.errors import NotAllowed, NotSignedIn
-from salon.web.guard import Buckets, address_of, bearer_token
+from salon.web.guard import address_of, bearer_token
+from salon.web.limits import Buckets
 from salon.web.scoring.settings import SCOPES, ScoringSettings, TokenScope
 from salon.web.settings import check_private, check_web_settings, is_loopback, write_private
 

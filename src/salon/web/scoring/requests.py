@@ -103,7 +103,7 @@ class PickIn(LookIn):
     )
     k: float = Field(1.0, ge=0, le=10, description="Standard deviations taken off a score before the best is chosen.")
     least: float | None = Field(None, description="Lowest bound that is good enough; below it nothing is chosen.")
-    level: float = Field(0.95, gt=0, lt=1, description="Level at which two pictures can be told apart.")
+    level: float = Field(0.95, gt=0, lt=1, description="Level at which two pictures differ.")
     equal_scales: bool = Field(False, description="You know that the criteria are on one scale.")
 
 

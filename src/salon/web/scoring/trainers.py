@@ -169,14 +169,19 @@ async def _each_reward(
 
 
 def _check_pictures(
-    data: Sequence[bytes], prompts: Sequence[str | None], settings: ScoringSettings
+    data: Sequence[bytes],
+    prompts: Sequence[str | None],
+    settings: ScoringSettings,
+    categories: Sequence[str | None] | None = None,
 ) -> list[SentPicture]:
     _check_count(len(data), settings)
     if len(prompts) != len(data):
         raise BadValue("one prompt for each picture is needed", found=f"{len(prompts)} for {len(data)} pictures")
     return [
-        check_picture(content, place, _prompt(text), settings)
-        for place, (content, text) in enumerate(zip(data, prompts, strict=True))
+        check_picture(content, place, _prompt(text, category), settings)
+        for place, (content, text, category) in enumerate(
+            zip(data, prompts, categories or [None] * len(data), strict=True)
+        )
     ]
 
 
@@ -185,8 +190,11 @@ def _check_count(count: int, settings: ScoringSettings) -> None:
         raise BadValue(f"1 to {settings.most_images:,} pictures are needed", found=f"{count:,}")
 
 
-def _prompt(text: str | None) -> Prompt | None:
-    return text_prompt(text) if text is not None and text.strip() else None
+def _prompt(text: str | None, category: str | None = None) -> Prompt | None:
+    if text is None or not text.strip():
+        return None
+    prompt = text_prompt(text)
+    return prompt if category is None else prompt.model_copy(update={"category": category})
 
 
 # -- errors ------------------------------------------------------------------------------------------------------------
@@ -232,25 +240,45 @@ _flow_grpo = APIRouter(include_in_schema=False)
 async def flow_grpo(request: Request, caller: ScoreCaller) -> Response:
     """Rewards of pickled pictures; the answer is a pickle of lists of floats under texts."""
     body = await request.body()
-    pictures = await run_in_threadpool(_read_flow_grpo, body, request.app.state.settings)
+    pictures, has_tags = await run_in_threadpool(_read_flow_grpo, body, request.app.state.settings)
     rewards, about = await _each_reward(request, caller, pictures)
+    if has_tags:  # as GenEval's server; what is strict there no scorer here can say
+        about |= {"rewards": rewards, "group_rewards": _by_category(pictures, rewards)}
     return Response(pickle.dumps({"outputs": rewards, "scores": rewards, **about}), media_type=_OCTETS)
 
 
-def _read_flow_grpo(body: bytes, settings: ScoringSettings) -> list[SentPicture]:
+def _by_category(pictures: Sequence[SentPicture], rewards: Sequence[float]) -> dict[str, list[float]]:
+    groups: dict[str, list[float]] = {}
+    for picture, reward in zip(pictures, rewards, strict=True):
+        if picture.prompt is not None and picture.prompt.category is not None:
+            groups.setdefault(picture.prompt.category, []).append(reward)
+    return groups
+
+
+def _category(metadata: object) -> str | None:
+    """The kind of prompt that a trainer states of a picture, as GenEval's `tag` does."""
+    tag = metadata.get("tag") if isinstance(metadata, dict) else None
+    return tag if isinstance(tag, str) and tag.strip() else None
+
+
+def _read_flow_grpo(body: bytes, settings: ScoringSettings) -> tuple[list[SentPicture], bool]:
     record = read_plain_pickle(body)
     if not isinstance(record, dict) or not isinstance(record.get("images"), list):
         raise BadValue("a record with a list of images is needed", found="another pickle")
     images: list[Any] = record["images"]
     if not all(isinstance(image, bytes) for image in images):
         raise BadValue("images as bytes of JPEG, PNG, WebP or GIF are needed", found="others", where="images")
+    categories: list[str | None] | None = None
     if "meta_datas" in record:
+        if not isinstance(record["meta_datas"], list):
+            raise BadValue("a list with a record for each picture is needed", found="other", where="meta_datas")
         prompts = [entry.get("prompt") if isinstance(entry, dict) else None for entry in record["meta_datas"]]
+        categories = [_category(entry) for entry in record["meta_datas"]]
     else:
         prompts = record.get("prompts") or [None] * len(images)
     if not isinstance(prompts, list) or not all(text is None or isinstance(text, str) for text in prompts):
         raise BadValue("prompts as texts are needed", found="others", where="prompts")
-    return _check_pictures(images, prompts, settings)
+    return _check_pictures(images, prompts, settings, categories), categories is not None
 
 
 # -- Flow-Factory ------------------------------------------------------------------------------------------------------
@@ -321,6 +349,7 @@ class SampleIn(_Lenient):
 
     history: list[TurnIn] = Field(min_length=1)
     required_rewards: list[str]
+    metadata: Any = None
 
 
 class SamplesIn(_Lenient):
@@ -366,7 +395,12 @@ def _read_sample(sample: SampleIn, settings: ScoringSettings) -> SentPicture | s
     if turn.image_b64 is None or turn.video_b64 or turn.video_path:
         return "a still picture is needed"
     try:
-        return check_picture(picture_from_base64(turn.image_b64, "image_b64"), 0, _prompt(turn.text), settings)
+        return check_picture(
+            picture_from_base64(turn.image_b64, "image_b64"),
+            0,
+            _prompt(turn.text, _category(sample.metadata)),
+            settings,
+        )
     except SalonError as error:
         return error_text(error)
 

@@ -348,19 +348,19 @@ def _first_readable(
     """The first of a row of prompts that reads as it is meant."""
     for attempt in range(_LONGEST_TRY):
         brief, prompt = write(chance(seed, task, str(number), str(attempt)))
-        if _is_read_so(brief, prompt):
+        # whether a built-in generator would find in the prompt what the brief says, and the texts in their order
+        if brief.subject == "abstract":  # nothing to show
+            read_so = False
+        else:
+            read = read_brief(Prompt(id=brief.id, text=prompt))
+            fields = ("format", "subject", "mood", "style", "palette", "headline_at")
+            read_so = _texts(read) == _texts(brief) and all(
+                getattr(read, field) == getattr(brief, field) for field in fields
+            )
+        if read_so:
             return brief, prompt
     raise BadValue("a prompt that reads as it is meant is needed", found=f"{_LONGEST_TRY} that do not",
                    where=f"{task} {number}")  # fmt: skip
-
-
-def _is_read_so(brief: Brief, prompt: str) -> bool:
-    """Whether a built-in generator would find in the prompt what the brief says, and the texts in their order."""
-    if brief.subject == "abstract":  # nothing to show
-        return False
-    read = read_brief(Prompt(id=brief.id, text=prompt))
-    fields = ("format", "subject", "mood", "style", "palette", "headline_at")
-    return _texts(read) == _texts(brief) and all(getattr(read, field) == getattr(brief, field) for field in fields)
 
 
 # -- words and points ------------------------------------------------------------------------------------------------

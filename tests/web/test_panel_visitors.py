@@ -244,7 +244,8 @@ def test_no_consent(tmp_path: Path) -> None:
         client = come(door)
         page = client.get("/").text
         assert "I do not agree" in page
-        refused = client.post("/panel/refuse", data=fields_of(client))
+        assert client.post("/panel/refuse", data=fields_of(client)).status_code == 303
+        refused = client.get("/")
         assert "not taking part" in refused.text
         assert "return your participation" in refused.text
         assert "not taking part" in come(door).get("/").text
@@ -258,6 +259,24 @@ def test_who_came_by_a_personal_link_is_not_asked_to_refuse(tmp_path: Path) -> N
         assert "I do not agree" not in client.get("/").text
         assert client.post("/panel/refuse", data=fields_of(client)).status_code == 422
         assert isinstance(door.studio.next(door.names["zoe"]), EntryStep)
+
+
+def test_who_is_done_cannot_refuse_any_more(door: Served) -> None:
+    client = come(door)
+    answer_all(door, rater_of(door))
+    assert client.post("/panel/refuse", data=fields_of(client)).status_code == 303
+    assert "C-DONE" in client.get("/").text
+
+
+def test_who_was_removed_comes_back_when_the_owner_says_so(door: Served) -> None:
+    come(door)
+    rater = rater_of(door)
+    door.studio.remove(rater)
+    assert come(door).first.status_code == 401
+    door.studio.reinvite(rater)
+    back = come(door)
+    assert back.first.status_code == 303
+    assert back.get("/api/me").json()["rater"] == rater
 
 
 def test_withdrawing_is_no_consent_and_coming_back_says_so(tmp_path: Path) -> None:
@@ -603,6 +622,7 @@ def test_mturk_previews_opens_a_tab_and_submits_the_assignment(tmp_path: Path) -
         assert 'name="assignmentId" value="BASSIGNMENT"' in end.text
         assert "form-action 'self' https://www.mturk.com" in end.headers["content-security-policy"]
         assert end.headers["x-frame-options"] == "DENY"
+        assert "frame-ancestors 'none'" in end.headers["content-security-policy"]
         again = frame.get("/panel?" + urlencode(WORKER)).text
         assert "externalSubmit" in again
         assert 'value="C-DONE"' in again
