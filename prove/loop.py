@@ -28,7 +28,7 @@ from salon.select import RefineSettings, refine_study
 from salon.select.refine_run import DRAWS
 from salon.select.refine_scores import RefineReport
 from salon.stats import bootstrap_totals, paired_difference
-from salon.study import Ask, Made, Prompt, Signature
+from salon.study import Ask, GeneratedPicture, Prompt, Signature
 
 BRIEFS, ROUNDS = 24, 3
 HOUSES = ("atelier", "carnival", "ledger", "mirage")
@@ -157,7 +157,7 @@ def bound_rows(home: Path) -> list[list[str]]:
 def _looked(house: str, briefs: Sequence[Prompt], seed: int, home: Path) -> Iterator[tuple[set[str], str]]:
     """The flaws found in each poster, and its record."""
     for index, made in house_generator(house, 1).make([Ask(prompt=brief, seed=seed) for brief in briefs]):
-        if isinstance(made, Made):
+        if isinstance(made, GeneratedPicture):
             path = home / "looked.png"
             path.write_bytes(made.image)
             planted = (made.layout or "").partition('"defects"')[2]
