@@ -18,13 +18,13 @@ import numpy as np
 from sqlalchemy import insert
 
 from benchmarks._load_study import COHORT, make_study
-from salon.collect import Given, ShownTask, Studio, open_studio
+from salon.collect import RawAnswer, ShownTask, Studio, open_studio
 from salon.collect.studio.rater_side import task_subject
 from salon.store.database.tables import judgments, tasks
 
 JUDGMENTS = (0, 10_000, 100_000)
 RATERS, AT_WORK, ANSWERS = 500, 20, 400
-LEFT = Given(answers={"overall": "left"})
+LEFT = RawAnswer(answers={"overall": "left"})
 
 
 def fill(studio: Studio, raters: list[str], number: int) -> None:

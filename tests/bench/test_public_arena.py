@@ -396,7 +396,7 @@ def test_a_release_opens_again_and_names_nobody(arena, tmp_path, capsys):
     votes = VoteReader(arena.database, "best").read()
     releases = []
     for form, seed in (("huggingface", 1), ("csv", 2)):
-        release = release_votes(arena, votes, None, rng=np.random.default_rng(seed))
+        release = release_votes(arena, votes, None, seed=seed)
         write_release(release, tmp_path / form, form=form)
         releases.append(release)
         again = open_study(tmp_path / form)

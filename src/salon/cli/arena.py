@@ -181,16 +181,13 @@ def release(study: Path, output: Path, to: str, overwrite: bool, db: str | None,
       salon check posters-votes
       salon bench arena posters-votes
     """
-    import numpy as np
-
     from salon.bench import VoteReader, open_public_arena, release_votes, write_release
 
     result, folder = _fitted(study, db, flags)
     settings = settings_from(PublicArenaSettings, flags)
     with open_public_arena(folder, db, settings) as arena, spinner("writing votes"):
         votes = VoteReader(arena.database, arena.criterion).read()
-        rng = np.random.default_rng(secrets.randbits(128))
-        dataset = release_votes(arena, votes, result.anomalies, rng=rng)
+        dataset = release_votes(arena, votes, result.anomalies, seed=secrets.randbits(128))
         write_release(dataset, output, form=to, overwrite=overwrite)
     voters = dataset.study.counts.get("raters", 0)
     if as_json:

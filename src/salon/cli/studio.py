@@ -58,7 +58,8 @@ base_url_option = click.option("--base-url", metavar="URL", help="Address that p
     type=click.IntRange(1, 64),
     default=1,
     show_default=True,
-    help="Processes that serve together; several need PostgreSQL.",
+    envvar="SALON_WORKERS",
+    help="Processes that serve together; several need PostgreSQL; also SALON_WORKERS.",
 )
 @click.option("--check-config", "only_check", is_flag=True, help="Only check that everything is in order.")
 @json_option

@@ -392,7 +392,8 @@ def _serve(make: Make, pipe: Connection) -> None:
     except Exception as error:
         pipe.send((False, pack_error(error)))
         return
-    pipe.send((True, known))
+    with suppress(OSError):  # whoever started it may be gone, as the first recv will tell
+        pipe.send((True, known))
     sending = threading.Lock()
 
     def answer(id: int, task: Any) -> None:

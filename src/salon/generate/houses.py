@@ -40,10 +40,8 @@ from salon.render import (
     chance,
     draw_poster,
     layout_json,
-    paint_png,
     read_brief,
     true_quality,
-    write_svg,
 )
 from salon.store import open_header
 from salon.study import Abilities, Ask, FailedPicture, GeneratedPicture, Signature
@@ -339,6 +337,8 @@ def _draw(task: tuple[str, Ask]) -> GeneratedPicture:
             "anew": len(DECISIONS) - len(seeds.kept),
             "strength": ask.strength or STRENGTH,
         }
+    from salon.render import paint_png, write_svg
+
     brief = read_brief(ask.prompt)
     avoided = asked_against(ask.prompt)
     poster = draw_poster(brief, house.habits, seed=seed, knobs=house.knobs(seed, avoided), **size)

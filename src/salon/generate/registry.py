@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import importlib
+import importlib.util
 import os
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
@@ -125,10 +126,9 @@ def house_lines() -> list[tuple[str, str]]:
 
 def house_help() -> list[tuple[str, str]]:
     """The same for a help text, which is also read where they are not installed."""
-    try:
-        return house_lines()
-    except MissingExtra as error:
-        return [("(none)", f"not installed: {error.remedy}")]
+    if importlib.util.find_spec("skia") is None:
+        return [("(none)", f"not installed: {MissingExtra('generate').remedy}")]
+    return house_lines()
 
 
 def builtin_generators() -> list[str]:
@@ -139,6 +139,7 @@ def builtin_generators() -> list[str]:
 def _house(name: str) -> Generator:
     names = [house for house, _ in house_lines()]
     if name.partition("+")[0] in names:
+        _import("render.paint.skia_library")  # where it is not installed, say so before the first picture
         generator: Generator = _import("generate.houses").house_generator(name)
         return generator
     near = difflib.get_close_matches(name.casefold(), [*names, *KINDS], n=1, cutoff=0.5)

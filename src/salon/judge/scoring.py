@@ -20,7 +20,6 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple
 
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 from pydantic import Field
 
 from salon.errors import BadColumns, BadFile, BadValue
@@ -311,6 +310,8 @@ def write_scores(file: Path, scorer: Scorer, table: pa.Table, *, reused: int, da
     never one that is read by another's card, or as if higher were better because it has none. Two at once write one
     after the other.
     """
+    import pyarrow.parquet as pq
+
     from salon.store import whole_file, write_json, written_inside
 
     values = table.column("value")
@@ -352,6 +353,8 @@ def list_scores(folder: Path) -> list[str]:
 
 def read_scores(file: Path) -> pa.Table:
     """A table of scores: item, value, and sigma where it has one; BadFile or BadColumns where it is none."""
+    import pyarrow.parquet as pq
+
     from salon.store import arrow_file, check_rows
 
     try:

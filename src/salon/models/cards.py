@@ -20,17 +20,19 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated, Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
+from typing import TYPE_CHECKING, Annotated, Any, Final, Literal, NamedTuple, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
-from PIL import Image
 from pydantic import AfterValidator, Field, ValidationError
 
 from salon.errors import BadFile
 from salon.models.peers import Positions
 from salon.store import present_folder, read_json
 from salon.study import Noun, Part, Signature
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 MODEL_FORMAT: Final = "salon.model/1"
 MODEL_CARD = "model.json"

@@ -49,7 +49,6 @@ from typing import Any, Literal
 
 import numpy as np
 import pyarrow as pa
-import pyarrow.parquet as pq
 from numpy.typing import NDArray
 from pydantic import Field, model_validator
 
@@ -312,6 +311,8 @@ def write_rows(
     folder: Path, make: MakeRow, schema: pa.Schema, pairs: Sequence[PairCandidate], first: Sequence[bool]
 ) -> None:
     """One file for each split that has pairs; a few rows are in memory at a time."""
+    import pyarrow.parquet as pq
+
     folder.mkdir(parents=True)
     for split in SPLITS:
         own = [(pair, leads) for pair, leads in zip(pairs, first, strict=True) if pair.split == split]

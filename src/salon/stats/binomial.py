@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import bdtr, bdtrc, binom
 
 Floats = NDArray[np.float64]
 
@@ -16,6 +15,8 @@ _MOST_TRIALS = 500
 
 def binomial_pmf(k: ArrayLike, n: int, p: ArrayLike) -> Floats:
     """P(k successes of n); 0 outside 0 to n."""
+    from scipy.special import binom
+
     if n > _MOST_TRIALS:
         from scipy import stats
 
@@ -27,11 +28,15 @@ def binomial_pmf(k: ArrayLike, n: int, p: ArrayLike) -> Floats:
 
 def binomial_cdf(k: Any, n: int, p: ArrayLike) -> Floats:
     """P(at most k successes of n)."""
+    from scipy.special import bdtr
+
     return np.asarray(np.where(np.asarray(k) < 0, 0.0, bdtr(np.clip(k, 0, n).astype(np.float64), n, p)))
 
 
 def binomial_sf(k: Any, n: int, p: ArrayLike) -> Floats:
     """P(more than k successes of n)."""
+    from scipy.special import bdtrc
+
     return np.asarray(np.where(np.asarray(k) < 0, 1.0, bdtrc(np.clip(k, 0, n).astype(np.float64), n, p)))
 
 

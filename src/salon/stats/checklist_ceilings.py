@@ -35,7 +35,6 @@ from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import SHARE, check_settings, interval, ratio
@@ -176,6 +175,8 @@ def _tick_next_rater(votes: TickVotes, t: FloatArray) -> FloatArray:
 
 
 def _tick_oracle(votes: TickVotes, t: FloatArray) -> FloatArray:
+    from scipy.special import betainc
+
     pi, rho = _tick_beta(votes, t)
     rho = np.clip(rho, _SMALLEST, 1 - _SMALLEST)
     a, b = (np.maximum(share * (1 - rho) / rho, _SMALLEST) for share in (pi, 1 - pi))

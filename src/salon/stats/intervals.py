@@ -42,8 +42,6 @@ from typing import Any, Literal, TypedDict
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.sparse import csr_array
-from scipy.special import ndtr, ndtri, stdtrit
 
 from salon.errors import BadValue, TooFew
 from salon.stats.result import Estimate
@@ -131,6 +129,8 @@ def row_kinds(table: ArrayLike) -> tuple[FloatArray, IntArray]:
 
 def draw_totals(rows: FloatArray, counts: IntArray, *, draws: int, rng: np.random.Generator) -> FloatArray:
     """Totals (draws, m) of `draws` bootstrap samples of clusters, from distinct rows and their counts."""
+    from scipy.sparse import csr_array
+
     n, kinds = int(counts.sum()), len(counts)
     if np.count_nonzero(rows) < _SPARSE * rows.size:  # tables of many kinds of votes hold one or two of each prompt
         rows = csr_array(rows)
@@ -173,6 +173,8 @@ def interval(
     `ends` are those of a mean of bounded numbers, `within` those of any other statistic, `behind` the clusters that it
     rests on where they are not all n.
     """
+    from scipy.special import ndtr
+
     defined = replicates[~np.isnan(replicates)]
     undefined = len(replicates) - len(defined)
     method = f"{'BCa ' if folds is not None else ''}bootstrap of {unit}s, {len(replicates)} draws"
@@ -194,6 +196,8 @@ def interval(
 
 def expanded_quantile(n: int, level: float) -> float:
     """q: how far out, in standard deviations of a normal law, the percentiles of draws of n clusters are read."""
+    from scipy.special import stdtrit
+
     return float(stdtrit(n - 1, (1 + level) / 2)) * float(np.sqrt(n / (n - 1)))
 
 
@@ -237,6 +241,8 @@ def _bca_shift(
     at: FloatArray, value: float, replicates: FloatArray, folds: FloatArray, counts: IntArray | None
 ) -> FloatArray:
     """Where BCa reads the draws instead of `at`, both in standard deviations of a normal law."""
+    from scipy.special import ndtri
+
     below = np.mean(replicates < value) + np.mean(replicates == value) / 2
     # A statistic at its own extreme has no finite bias correction: half a draw keeps it finite.
     z0 = ndtri(np.clip(below, 0.5 / len(replicates), 1 - 0.5 / len(replicates)))
@@ -477,6 +483,8 @@ def influences(x: Floats, w: Floats) -> Floats:
 
 def _score_bounds(m: Floats, u: Floats, w: Floats, level: float) -> tuple[Floats, Floats]:
     """(axes,) lower and upper bounds of every mean on its own."""
+    from scipy.special import stdtrit
+
     n, k = (w > 0).sum(axis=0), w.sum(axis=0) ** 2 / (w**2).sum(axis=0)
     t = np.asarray(stdtrit(n - 1, (1 + level) / 2), np.float64)
     most = m * (1 - m)

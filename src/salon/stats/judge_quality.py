@@ -48,7 +48,6 @@ from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import expit, ndtri
 
 from salon.errors import BadValue, TooFew
 from salon.stats.intervals import SHARE, bootstrap_totals, check_settings, draw_totals, interval, row_kinds
@@ -107,6 +106,8 @@ class _OrientedPairs:
 
     @property
     def p(self) -> FloatArray:
+        from scipy.special import expit
+
         return np.asarray(expit(self.z))
 
 
@@ -228,6 +229,8 @@ def _expected_ece(pairs: _OrientedPairs, draws: int, rng: np.random.Generator) -
 
 
 def _slope(pairs: _OrientedPairs, clusters: int, level: float) -> Estimate | None:
+    from scipy.special import expit, ndtri
+
     z, k, n = pairs.z, pairs.k, pairs.n
     if not (z > 0).any() or (k[z > 0] == n[z > 0]).all():
         return None
@@ -246,6 +249,8 @@ def _slope(pairs: _OrientedPairs, clusters: int, level: float) -> Estimate | Non
 
 def _solve(z: FloatArray, k: FloatArray, n: FloatArray) -> float | None:
     """The root of the score, which falls in b: bracketed, then halved; Newton may overshoot on steep data."""
+
+    from scipy.special import expit
 
     def score(b: float) -> float:
         return float((z * (k - n * expit(b * z))).sum())

@@ -40,7 +40,6 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.special import betainc
 
 from salon.errors import BadValue, NotIdentified, TooFew
 from salon.stats.intervals import SHARE, check_settings, draw_totals, interval, ratio, row_kinds
@@ -277,6 +276,8 @@ def next_rater(table: VoteTable, totals: FloatArray) -> FloatArray:
 def oracle(table: VoteTable, totals: FloatArray) -> FloatArray:
     """Accuracy of a predictor that knows every p: mean of P(p > 1/2 | votes) over pairs not tied."""
     # betainc is exact enough to rho = 1e-7 (a = 5e6), where the answer is 1/2 to four digits.
+    from scipy.special import betainc
+
     fitted = beta_binomial_rho(table.raters, table.larger, totals)[:, None]
     rho = np.clip(fitted, 1e-7, 1 - 1e-12)
     a = (1 - rho) / (2 * rho)
@@ -416,6 +417,8 @@ def bucket_ceilings(raters: int, larger: int, of: Ceilings) -> BucketCeilings:
     them, sampling error and unknown shape together; the beta law's value is one point, moved to the nearest end where
     that law does not fit. a = inf is coin flips (1/2 everywhere), a = 0 unanimous panels (1 everywhere).
     """
+    from scipy.special import betainc
+
     if not raters / 2 < larger <= raters:
         raise BadValue("a split with a majority is needed", found=f"{larger} of {raters}")
     share = larger / raters

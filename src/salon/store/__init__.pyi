@@ -61,7 +61,7 @@ from .database.records import (
     judged_items as judged_items,
 )
 from .database.tallies import (
-    Reservation as Reservation,
+    QuestionHold as QuestionHold,
     StoredTally as StoredTally,
 )
 from .database.visitors import (

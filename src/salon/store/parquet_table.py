@@ -9,15 +9,17 @@ from __future__ import annotations
 
 import os
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from salon.errors import BadFile
 from salon.study import KINDS, REFERENCE, REFERENCES, reference_lists
+
+if TYPE_CHECKING:
+    import pyarrow.parquet as pq
 
 ROWS_IN_GROUP = 1_000_000
 LARGEST_DICTIONARY = 1 << 30
@@ -31,6 +33,8 @@ _MOST_ROWS_PER_BYTE = 16
 
 def check_rows(path: Path) -> None:
     """BadFile for a small file that claims so many rows that reading it would fill the memory; nothing is decoded."""
+    import pyarrow.parquet as pq
+
     with pq.ParquetFile(arrow_file(path)) as file:
         rows = file.metadata.num_rows
     size = path.stat().st_size
@@ -49,6 +53,8 @@ def read(kind: str, path: Path) -> pa.Table:
     Lists are read as text and numbered here, row group by row group: Arrow's own reading of a list as a dictionary is
     three times slower, and fails where a writer gave up on the dictionary half-way.
     """
+    import pyarrow.parquet as pq
+
     check_rows(path)
     columns = KINDS[kind].columns
     with pq.ParquetFile(arrow_file(path)) as plain:
@@ -84,6 +90,8 @@ def write(kind: str, table: pa.Table, file: BinaryIO) -> None:
 
 def writer(schema: pa.Schema, file: BinaryIO) -> pq.ParquetWriter:
     """A Parquet writer with the settings of every table Salon writes: labels never fall back to plain text."""
+    import pyarrow.parquet as pq
+
     return pq.ParquetWriter(
         file, schema, compression="zstd", store_schema=False, dictionary_pagesize_limit=LARGEST_DICTIONARY
     )

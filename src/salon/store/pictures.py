@@ -19,13 +19,15 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import TYPE_CHECKING
 from urllib.parse import quote
-
-from PIL import Image, ImageOps
 
 from salon.errors import BadFile, SalonError
 from salon.store.atomic_files import put_file
 from salon.store.picture_store import stored_picture
+
+if TYPE_CHECKING:
+    from PIL import Image
 
 FORMATS = ("PNG", "JPEG", "WebP", "GIF")
 """The formats Salon reads."""
@@ -240,6 +242,8 @@ def _check_size(width: int, height: int, where: str | os.PathLike[str] | None) -
 
 def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = None) -> Picture:
     """The picture in a file or in bytes, decoded whole; BadFile says what is wrong with it."""
+    from PIL import Image
+
     if isinstance(source, Path):
         where = where or source
         source = read_bytes(source)
@@ -260,6 +264,8 @@ def read_picture(source: bytes | Path, where: str | os.PathLike[str] | None = No
 
 def fit_within(image: Image.Image, pixels: int) -> Image.Image:
     """`image`, made smaller where it has more than `pixels`; its shape is kept as nearly as whole pixels can."""
+    from PIL import Image
+
     size = size_within(image.width, image.height, pixels)
     return image if size == image.size else image.resize(size, Image.Resampling.LANCZOS)
 
@@ -274,6 +280,8 @@ def size_within(width: int, height: int, pixels: int) -> tuple[int, int]:
 
 def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
     """All pixels, upright and in 8-bit RGB, and what was done to get there."""
+    from PIL import ImageOps
+
     notes = []
     frames = getattr(opened, "n_frames", 1)
     if frames > 1 and opened.format != "MPO":  # an MPO's other pictures are previews and depth, not frames
@@ -288,6 +296,8 @@ def _normal(opened: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
 
 
 def _rgb(image: Image.Image) -> tuple[Image.Image, tuple[str, ...]]:
+    from PIL import Image
+
     if image.mode == "RGB" and "transparency" not in image.info:
         return image, ()
     if image.mode in ("L", "1"):

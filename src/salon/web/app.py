@@ -47,7 +47,7 @@ def create_app(studio: Studio, settings: WebSettings) -> FastAPI:
     buckets = make_buckets if studio.database.sqlite else SharedLimits(studio.database, secret).make_buckets
     password = read_password(settings.folder)
     app.state.auth = SessionAuth(studio.database, settings, secret=secret, password=password, make_buckets=buckets)
-    app.state.panel_door = panel.PanelDoor(settings, secret, buckets)
+    app.state.panel_entry = panel.PanelEntry(settings, secret, buckets)
     app.state.readiness = Readiness(studio.database)
     errors.install_error_handlers(app)
     for module in _ROUTED:

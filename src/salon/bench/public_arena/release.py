@@ -40,14 +40,12 @@ class Release:
     """Votes about pictures that are gone, and 'all bad' of four, which have no place in the study."""
 
 
-def release_votes(
-    arena: PublicArena, votes: ArenaVotes, anomalies: Anomalies | None, *, rng: np.random.Generator
-) -> Release:
-    """All votes under fresh names; `rng` draws the names, so give one that nobody can guess."""
+def release_votes(arena: PublicArena, votes: ArenaVotes, anomalies: Anomalies | None, *, seed: int) -> Release:
+    """All votes under fresh names; `seed` draws the names, so give one that nobody can guess."""
     field = arena.field
     day = [datetime.fromtimestamp(at / 1000, UTC).strftime("%Y-%m-%d") for at in votes.at.tolist()]
     present, code = np.unique(votes.voter, return_inverse=True)
-    name = rng.permutation(len(present))[code]
+    name = np.random.default_rng(seed).permutation(len(present))[code]
     flagged = set() if anomalies is None else {voter.voter for voter in anomalies.voters}
     width = max(5, len(str(len(present))))
     order = sorted(range(len(votes)), key=lambda row: (day[row], int(name[row]), int(votes.shown[row, 0])))

@@ -17,7 +17,7 @@ from threading import Lock
 from salon.collect.plan import PhaseRun, StudioPlan
 from salon.collect.questions import RaterQuestion
 from salon.collect.tallies import QuestionTally, Tallies, is_open
-from salon.store import Database, Reservation, StoredTally
+from salon.store import Database, QuestionHold, StoredTally
 
 
 class TalliedPlan:
@@ -83,7 +83,7 @@ class StoredTallies(Tallies):
 
 def reserve_question(
     run: PhaseRun, question: RaterQuestion, tallies: Tallies, now: int, *, strict: bool = True
-) -> Reservation:
+) -> QuestionHold:
     """What must hold when the database gives this question to a rater.
 
     With `strict` it must still be as little asked as it was in the copy that it was chosen from; else it need only be
@@ -97,7 +97,7 @@ def reserve_question(
         return is_open(tally, stop, now) and (not strict or tally.load(now) <= load)
 
     if run.phase.design.kind != "adaptive":
-        return Reservation(accept)
+        return QuestionHold(accept)
     place = int(run.group_of_unit[run.place[question.key]])
     budget = int(run.group_budgets[place])
 
@@ -105,7 +105,7 @@ def reserve_question(
         return sum(_to_tally(stored).load(now) for stored in group) < budget
 
     # An adaptive pair may be asked more often than raters_each; its group's budget is what limits it.
-    return Reservation(
+    return QuestionHold(
         lambda stored: not strict or _to_tally(stored).load(now) <= load, run.group_name(place), accept_group
     )
 

@@ -70,9 +70,9 @@ from salon.store import (
     LostConnection,
     NewTask,
     OtherAnswer,
+    QuestionHold,
     RaterTask,
     RaterVisit,
-    Reservation,
     SavedSubmission,
     StoredRater,
     TasksMoved,
@@ -357,7 +357,7 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
 
     def _reservation(
         self, question: RaterQuestion, tallies: Tallies, now: int, *, strict: bool = True
-    ) -> Reservation | None:
+    ) -> QuestionHold | None:
         run = self.tallied.run_of(question)
         return None if run is None else reserve_question(run, question, tallies, now, strict=strict)
 
@@ -407,7 +407,7 @@ class Studio(RankingSide, VisitorSide, OwnerSide):
         request: _TaskRequest,
         question: RaterQuestion,
         rater_tasks: RaterTasks,
-        reservation: Reservation | None,
+        reservation: QuestionHold | None,
     ) -> NewTask:
         position = len(rater_tasks.tasks)
         rater_screen = make_screen(self.plan, question, rater=request.rater, number=request.number, position=position)

@@ -16,7 +16,7 @@ from salon.store.database.connection import NotYours
 from salon.study import JUDGMENTS, KINDS, Checklist, Choice, Comparison, Criterion, Judgment, Ranking, Rating
 
 if TYPE_CHECKING:
-    from salon.store.database.tallies import Reservation
+    from salon.store.database.tallies import QuestionHold
 
 KIND_OF = {KINDS[kind].noun: kind for kind in JUDGMENTS}
 MOST_CHARACTERS = 1_000_000
@@ -52,7 +52,7 @@ class NewTask:
     phase: str = "main"
     at: int = 0
     """When, in milliseconds since 1970."""
-    reservation: Reservation | None = None
+    reservation: QuestionHold | None = None
     """What must hold for its question; None where anybody may be asked."""
 
 

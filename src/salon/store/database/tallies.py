@@ -86,7 +86,7 @@ class StoredTally:
 
 
 @dataclass(frozen=True)
-class Reservation:
+class QuestionHold:
     """What must hold for a question when it is given to a rater."""
 
     accept: Callable[[StoredTally], bool]
@@ -137,7 +137,7 @@ _MEET = {
 _GROUP_LOCK = 0x5A11
 
 
-def reserve(connection: Connection, key: str, rater: str, at: int, wish: Reservation, *, wait: bool) -> bool:
+def reserve(connection: Connection, key: str, rater: str, at: int, wish: QuestionHold, *, wait: bool) -> bool:
     """Give the question `key` to `rater`; False where it is not to be had, or not without waiting for another."""
     if wish.accept_group is not None:
         if connection.dialect.name == "postgresql":

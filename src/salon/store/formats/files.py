@@ -21,7 +21,6 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.csv as pa_csv
-import pyarrow.parquet as pq
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats.source import Source
@@ -393,6 +392,8 @@ def _csv_fault(data: pa.Buffer, path: Path, delimiter: str, width: int, error: E
 
 
 def _parquet_schema(path: Path) -> pa.Schema:
+    import pyarrow.parquet as pq
+
     try:
         return pq.read_schema(path)
     except _ARROW_ERRORS as error:
@@ -401,6 +402,8 @@ def _parquet_schema(path: Path) -> pa.Schema:
 
 def _load_parquet(path: Path, columns: Sequence[str]) -> pa.Table:
     """The columns, every text once and a number a row: ten long texts may be named by ten million rows."""
+    import pyarrow.parquet as pq
+
     try:
         check_rows(path)
         metadata = pq.read_metadata(path)

@@ -22,7 +22,6 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 import pyarrow as pa
-import pyarrow.parquet as pq
 from pydantic import Field, model_validator
 
 from salon.errors import BadFile, BadValue
@@ -104,6 +103,8 @@ def write_pairs(
     Pictures are named by their paths below the folder that the files belong to. Pick-a-Pic's are inside its files: they
     are written below `images`, each once.
     """
+    import pyarrow.parquet as pq
+
     if kind not in READERS:
         raise BadValue("a kind of training file is needed", found=repr(kind), remedy="one of " + ", ".join(READERS))
     settings, left_out, splits = settings or TrainingPairSettings(), Counter[str](), Counter[str]()
@@ -195,6 +196,8 @@ def _ranked(text: str, sides: Sequence[str], rankings: Sequence[Sequence[float]]
 
 def pickapic_rows(path: Path, images: Path | None) -> Iterator[_PairVotes]:
     """Rows with a label; their pictures are kept below `images` under the hash of their bytes."""
+    import pyarrow.parquet as pq
+
     if images is None:
         raise BadValue("Pick-a-Pic holds its pictures inside: a folder for them is needed", remedy="name --images")
     names = ["caption", "jpg_0", "jpg_1", "label_0", "label_1"]

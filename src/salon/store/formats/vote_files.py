@@ -30,7 +30,6 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
-import pyarrow.parquet as pq
 
 from salon.errors import BadColumns, BadFile, BadValue
 from salon.store.formats.column_labels import (
@@ -268,6 +267,8 @@ def image_name(image: bytes) -> str:
 
 def _image_rows(path: Path, columns: list[str]) -> Iterator[list[Any]]:
     """The rows of some columns, a batch at a time: images do not all fit into memory."""
+    import pyarrow.parquet as pq
+
     try:
         for batch in pq.ParquetFile(path).iter_batches(256, columns=columns):
             for row in batch.to_pylist():
@@ -291,6 +292,8 @@ _ENDINGS = ((b"\xff\xd8", ".jpg"), (b"\x89PNG", ".png"), (b"RIFF", ".webp"))
 
 def _with_images(source: Source, items: pa.Table) -> pa.Table:
     """The items with their images written out, when that was asked for."""
+    import pyarrow.parquet as pq
+
     if source.options.images is None:
         source.say("image bytes, if the file has any, are left out (--images keeps them)")
         return items

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from fastapi import APIRouter, Depends, Form, Request
 from markupsafe import Markup
+from starlette.concurrency import run_in_threadpool
 from starlette.responses import HTMLResponse, JSONResponse, RedirectResponse, Response
 
 from salon.bench import ArenaPlace
@@ -46,8 +47,6 @@ def first_page(request: Request, state: State) -> Response:
 @router.post("/consent")
 async def consent(request: Request, state: State) -> Response:
     """Make a voter of who agrees and solved the puzzle."""
-    from starlette.concurrency import run_in_threadpool
-
     form = {name: value for name, value in (await read_form(request)).items() if isinstance(value, str)}
     response = RedirectResponse("/vote", status_code=303)
     if await run_in_threadpool(state.voter, request) is None:

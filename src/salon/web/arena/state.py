@@ -58,7 +58,7 @@ class Place:
 
 
 @dataclass
-class _Remembered:
+class _BoardCache:
     """The newest board this process has read."""
 
     number: int = 0
@@ -79,7 +79,7 @@ class ArenaState:
         self.captcha: Captcha = open_captcha(web.captcha, self._key("puzzle"), web.difficulty)
         items = {item.id: item.image for item in arena.field.items}
         self._images = Images(arena.folder, items, arena.database, secret=secret)
-        self._remembered, self._turn = _Remembered(), threading.Lock()
+        self._cache, self._turn = _BoardCache(), threading.Lock()
 
     @property
     def title(self) -> str:
@@ -152,7 +152,7 @@ class ArenaState:
                 return waiting
             self.database.discard(waiting.number)
         self._look()
-        chances = self._remembered.chances
+        chances = self._cache.chances
         if chances is None:
             chances = read_design(None, self.arena.field, self.arena.settings.random)
         seen = self.database.sets_seen(voter.number, self.arena.criterion)
@@ -226,24 +226,24 @@ class ArenaState:
     def board(self) -> LiveBoard | None:
         """The newest board, at most two seconds late."""
         self._look()
-        return self._remembered.board
+        return self._cache.board
 
     def board_record(self) -> str | None:
         """The same as JSON."""
         self._look()
-        return self._remembered.record
+        return self._cache.record
 
     def _look(self) -> None:
         """Read a newer board, if there is one and the last look is some time ago."""
         with self._turn:
-            known = self._remembered
+            known = self._cache
             if time.monotonic() - known.looked_at < BOARD_SECONDS:
                 return
             stored = self.database.newest_board(self.arena.criterion, after=known.number)
             if stored is None:
                 known.looked_at = time.monotonic()
                 return
-            self._remembered = _Remembered(
+            self._cache = _BoardCache(
                 number=stored.number,
                 board=LiveBoard.parse(json.loads(stored.record), where="the newest board"),
                 record=stored.record,

@@ -21,7 +21,7 @@ from salon.collect import (
 )
 from salon.web.auth import OwnerSession, get_studio
 from salon.web.pages.owner import owner_page
-from salon.web.pages.panel import get_door
+from salon.web.pages.panel import get_entry
 
 router = APIRouter(include_in_schema=False)
 
@@ -70,10 +70,10 @@ def _addresses(request: Request, studio: Studio, settings: PanelSettings) -> lis
     query = entry_query(settings)
     behind = f"?{query}" if query else ""
     open_cohorts = [cohort.id for cohort in studio.settings.cohorts if cohort.id in (settings.cohorts or [cohort.id])]
-    door = get_door(request)
+    panel_entry = get_entry(request)
     every = [("every cohort, the emptiest first" if len(open_cohorts) > 1 else "", f"{entry}{behind}")]
     several = open_cohorts if len(open_cohorts) > 1 else []
-    return every + [(f"only {cohort}", f"{entry}/{door.key(cohort)}{behind}") for cohort in several]
+    return every + [(f"only {cohort}", f"{entry}/{panel_entry.key(cohort)}{behind}") for cohort in several]
 
 
 def _outcome_row(studio: Studio, outcome: Outcome, count: int) -> dict[str, object]:

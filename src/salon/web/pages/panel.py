@@ -32,7 +32,7 @@ OPEN = "open"
 """Parameter by which the page in MTurk's frame opens the study itself."""
 
 
-class PanelDoor:
+class PanelEntry:
     """How many new visitors an address may bring, and the addresses that lead into one cohort."""
 
     def __init__(self, settings: WebSettings, secret: bytes, make_buckets: MakeBuckets = make_buckets) -> None:
@@ -60,7 +60,7 @@ def panel(request: Request) -> Response:
 @router.get("/panel/{key}")
 def panel_of_cohort(key: str, request: Request) -> Response:
     """Somebody comes from the panel into one cohort."""
-    return _come_in(request, get_door(request).cohort(key, get_studio(request)))
+    return _come_in(request, get_entry(request).cohort(key, get_studio(request)))
 
 
 @router.post("/panel/refuse")
@@ -70,10 +70,10 @@ def refuse(session: RaterSession, request: Request) -> Response:
     return RedirectResponse("/", status_code=303)
 
 
-def get_door(request: Request) -> PanelDoor:
+def get_entry(request: Request) -> PanelEntry:
     """The way in from panels of the app."""
-    door: PanelDoor = request.app.state.panel_door
-    return door
+    entry: PanelEntry = request.app.state.panel_entry
+    return entry
 
 
 def _closed() -> NoSuchPage:
@@ -90,7 +90,7 @@ def _come_in(request: Request, cohort: str | None) -> Response:
     except BadPanelLink as error:
         return _bad_link(request, error, settings)
     if studio.database.visitor_of(ids.participant) is None:
-        get_door(request).newcomers.take(address_of(request.scope))
+        get_entry(request).newcomers.take(address_of(request.scope))
     visitor = studio.admit(ids, cohort)
     if visitor is None:
         return _leave(request, visit_end(studio.settings, "over_quota", ids))
