@@ -43,7 +43,7 @@ import json, sys
 from pathlib import Path
 from salon.collect.studio.setup import open_studio
 from salon.web.app import create_app
-from salon.web.server import listen, run
+from salon.web.server import listen, serve_app
 from salon.web.settings import WebSettings
 
 folder = Path(sys.argv[1])
@@ -51,7 +51,7 @@ with open_studio(folder, sys.argv[2]) as studio, listen("127.0.0.1", 0) as liste
     tokens = [invitation.token for invitation in studio.invite("raters", int(sys.argv[3]))]
     settings = WebSettings(folder=folder, port=listening.getsockname()[1], **{_OPEN!r})
     print(json.dumps([settings.port, tokens]), flush=True)
-    run(create_app(studio, settings), settings, listening)
+    serve_app(create_app(studio, settings), settings, listening)
 """
 _BARE = """
 import json, sys
@@ -60,7 +60,7 @@ from fastapi import FastAPI
 from pydantic import BaseModel
 from sqlalchemy import Column, Integer, MetaData, Table, Text, insert
 from salon.store.database import open_database
-from salon.web.server import listen, run
+from salon.web.server import listen, serve_app
 from salon.web.settings import WebSettings
 
 database = open_database(sys.argv[1], create=True)
@@ -80,7 +80,7 @@ def answer(given: Given) -> dict[str, int]:
 
 with listen("127.0.0.1", 0) as listening:
     print(json.dumps([listening.getsockname()[1], []]), flush=True)
-    run(app, WebSettings(folder=Path(".")), listening)
+    serve_app(app, WebSettings(folder=Path(".")), listening)
 """
 
 Answer = Callable[[], Awaitable[None]]
