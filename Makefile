@@ -8,7 +8,7 @@ UV := $(BIN)/uv pip install -q --python $(BIN)/python --constraint constraints.t
 unexport PYTHONDONTWRITEBYTECODE
 export OMP_NUM_THREADS ?= 1
 export HF_HUB_OFFLINE ?= 1
-JOBS ?= $(shell nproc 2>/dev/null || echo 1)
+JOBS ?= $(shell env -u OMP_NUM_THREADS nproc 2>/dev/null || echo 1)
 
 .PHONY: help demo test check lint bench prove docs serve clean
 help: ## what there is to make

@@ -49,10 +49,11 @@ def pinned(path: Path) -> dict[str, tuple[str, int]]:
     return found
 
 
-def test_requirements_are_the_serve_extra_and_nothing_heavier() -> None:
+def test_requirements_are_two_extras_and_nothing_heavier() -> None:
     project = tomllib.loads((ROOT / "pyproject.toml").read_text())
     packages = pinned(DEPLOY / "requirements.txt")
-    needed = project["project"]["dependencies"] + project["project"]["optional-dependencies"]["serve"]
+    extras = project["project"]["optional-dependencies"]
+    needed = project["project"]["dependencies"] + extras["serve"] + extras["objects"]
     for wanted in map(Requirement, needed):
         version, _ = packages[canonicalize_name(wanted.name)]
         assert version in wanted.specifier, f"{wanted}: {version}; compile deploy/requirements.txt again"
@@ -122,7 +123,7 @@ def test_containerfile_copies_what_is_there_and_sent() -> None:
 
 def test_compose_names_only_what_it_defines() -> None:
     services = COMPOSE["services"]
-    assert services.keys() == {"studio", "db", "proxy"}
+    assert services.keys() == {"studio", "db", "store", "proxy"}
     for name, service in services.items():
         assert set(service["networks"]) <= COMPOSE["networks"].keys(), name
         assert set(service.get("depends_on", ())) <= services.keys(), name
@@ -148,7 +149,8 @@ def test_only_the_proxy_is_reachable_and_believed() -> None:
     assert f"reverse_proxy studio:{flags['port']}" in caddy
     assert "header_up X-Forwarded-For {remote_host}" in caddy
     assert caddy.count("{") == caddy.count("}")
-    assert "db" not in services["proxy"].get("networks", ())
+    assert not {"data", "pictures"} & set(services["proxy"]["networks"])
+    assert [name for name, service in services.items() if "pictures" in service["networks"]] == ["studio", "store"]
 
 
 def test_no_secret_stands_in_the_files() -> None:
