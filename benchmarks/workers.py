@@ -93,7 +93,7 @@ class Service:
     @property
     def pids(self) -> list[int]:
         """The workers at work."""
-        return working_pids(self.process.pid)
+        return [self.process.pid] if self.workers == 1 else working_pids(self.process.pid)
 
     def close(self) -> int:
         """Tell it to stop; how it ended."""
