@@ -31,6 +31,8 @@ def ours(drawn: Drawn) -> PairFit:
 
 def race(drawn: Drawn) -> None:
     """Print the line of one size."""
+    for _ in range(2):  # compile, and bring the arrays into memory
+        ours(drawn)
     fit, seconds = best_of(lambda: ours(drawn))
     counting = best_of(lambda: count_pairs(drawn.a, drawn.b, drawn.outcome, drawn.items))[1]
     memory = extra_mib(lambda: ours(drawn))
@@ -53,6 +55,7 @@ def race(drawn: Drawn) -> None:
 
 
 if __name__ == "__main__":
-    ours(draw(500_000, 800))  # compile: fewer would be fitted by numpy
+    for _ in range(3):
+        ours(draw(90_000, 800))  # compile the loops of fewer pairs too: otherwise numpy would fit the smallest size
     for comparisons, items in asked_sizes():
         race(draw(comparisons, items))
