@@ -40,7 +40,7 @@ def retitled(suite: Suite) -> Suite:
 def posters(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Eight small briefs by three houses, ranked by simulated designers."""
     folder = tmp_path_factory.mktemp("judged") / "posters"
-    houses = [house_generator(name) for name in demo.HOUSES[:3]]
+    houses = [house_generator(name) for name in demo.GENERATORS[:3]]
     generate_items(read_prompts("briefs")[::30], houses, GenerateSettings(size="92x130"), folder)
     save_study(designers_study(folder), folder, overwrite=True)
     return folder
@@ -137,7 +137,7 @@ SMALL = "368x520"
 @pytest.mark.slow
 def test_the_damaged_entry_does_not_lead_where_the_model_saw_flaws(tmp_path: Path) -> None:
     prompts = read_prompts("briefs")[:: demo.EVERY]
-    houses = [house_generator(name) for name in demo.HOUSES]
+    houses = [house_generator(name) for name in demo.GENERATORS]
     generate_items(prompts, houses, GenerateSettings(size=SMALL), tmp_path / "posters")
     scorer, _ = demo_board.train_scorer(tmp_path, SMALL)
     asked = [one.prompt for one in WHOLE().prompts]
