@@ -23,7 +23,7 @@ ROOMS = {
         "bt_1e7", "davidson_1e7", "elo_1e7", "bootstrap_1e7", "growth", "anchored_elo", "active_pairs",
     ),
     "Drawing": ("render", "made_posters"),
-    "The studio": ("serve", "submit", "studio_growth", "studio_load", "workers"),
+    "The studio": ("serve", "submit", "studio_growth", "studio_load", "workers", "next_question"),
     "Asking models": ("calls", "judge_calls"),
     "Learning": ("encode", "train_heads", "reward_pairs_1e6"),
     "Leaderboards": ("board_results", "board_site", "arena_covariates"),

@@ -176,19 +176,33 @@ def _ask_scores(opened: dict[str, Any], folder: Path) -> list[Any]:
 
 def _ask_studio(opened: dict[str, Any], folder: Path) -> list[Any]:
     """What the owner sees first: the page behind the link. A studio that answers can be interrupted, too."""
+    return [opened, {"owner": _read_page(opened["owner"])}]
+
+
+def _ask_arena(opened: dict[str, Any], folder: Path) -> list[Any]:
+    """What a voter sees first."""
+    return [opened, {"voter": _read_page(opened["address"])}]
+
+
+def _read_page(address: str) -> list[str]:
+    """The visible text of a page, as soon as its server answers."""
     opener = urllib.request.build_opener(urllib.request.HTTPCookieProcessor())
     page = _Page()
     for _ in range(100):
         try:
-            with opener.open(opened["owner"], timeout=60) as answer:
+            with opener.open(address, timeout=60) as answer:
                 page.feed(answer.read().decode())
-            return [opened, {"owner": page.text}]
+            return page.text
         except urllib.error.URLError:  # it has printed its address, and does not answer yet
             time.sleep(0.1)
-    raise SystemExit(f"the studio does not answer: {opened['address']}")
+    raise SystemExit(f"the server does not answer: {address}")
 
 
-SERVICES: dict[str, Callable[[dict[str, Any], Path], list[Any]]] = {"serve": _ask_studio, "serve-scores": _ask_scores}
+SERVICES: dict[str, Callable[[dict[str, Any], Path], list[Any]]] = {
+    "serve": _ask_studio,
+    "serve-scores": _ask_scores,
+    "arena": _ask_arena,
+}
 
 
 def _stamps(folder: Path) -> dict[str, tuple[int, int]]:

@@ -176,7 +176,7 @@ def test_pictures_fresh_from_a_generator_are_asked_about_overall(tmp_path: Path)
 
 
 def test_the_criterion_is_named_and_can_be_chosen(tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
+    monkeypatch.setattr("salon.web.workers.serve_app", lambda *_, **__: None)
     items = [Item(id="x", prompt="p"), Item(id="y", prompt="p")]
     bare = Study.build("fresh", [], tables={"items": items, "prompts": [Prompt(id="p", text="A cat")]})
     for name in ("fresh", "chosen"):
@@ -322,7 +322,7 @@ def test_a_password_is_kept_as_its_hash(folder: Path, monkeypatch) -> None:
 
 
 def test_a_studio_says_what_it_asks_of_each_person_and_keeps_to_a_budget(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
+    monkeypatch.setattr("salon.web.workers.serve_app", lambda *_, **__: None)
     told = call(serve, folder, "--check-config").output
     assert re.search(r"raters: \d+ questions each, about \d+ minutes", told)
     assert "raters: " in call(serve, folder, "--port", 0, "--minutes", 1).output
@@ -342,7 +342,7 @@ def test_invite_needs_no_cohort_where_there_is_one(folder: Path) -> None:
 
 
 def test_the_owners_link_is_printed_once_and_can_be_renewed(folder: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
+    monkeypatch.setattr("salon.web.workers.serve_app", lambda *_, **__: None)
     first = read(serve, folder, "--port", 0)["owner"]
     assert "/enter/" in first
     assert read(serve, folder, "--port", 0)["owner"] is None

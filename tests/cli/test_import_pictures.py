@@ -114,7 +114,7 @@ def test_salon_import_pictures_makes_a_study_that_can_be_served(capsys, tmp_path
 
 
 def test_salon_serve_takes_a_folder_of_pictures(capsys, tmp_path: Path, monkeypatch) -> None:
-    monkeypatch.setattr("salon.web.server.serve_app", lambda *_: None)
+    monkeypatch.setattr("salon.web.workers.serve_app", lambda *_, **__: None)
     put(tmp_path / "renders", (f"{g}/{p}.png" for g, p in product(MADE, SHOWN)))
     for _ in range(2):
         code, said = salon(capsys, "serve", tmp_path / "renders", "--port", 0, "--json")

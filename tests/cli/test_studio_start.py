@@ -41,7 +41,7 @@ def test_a_start_loads_no_statistics_and_no_migrations(tmp_path: Path) -> None:
     tables = {"prompts": [Prompt(id="p", text="A cat")], "items": items}
     save_study(Study.build("small", [Criterion(id="overall")], tables=tables), tmp_path / "study")
     start = ("serve", str(tmp_path / "study"), "--port", "0")
-    closed = "import salon.web.server\nsalon.web.server.serve_app = lambda *_: None"
+    closed = "import salon.web.server\nsalon.web.server.serve_app = lambda *_, **__: None"
     assert loaded(("alembic",), *start, before=closed) == ["alembic"]  # the first start makes the tables
     assert loaded(("alembic", "psycopg", *LATER), *start, before=closed) == []
     assert loaded(("alembic", "psycopg", *LATER), "status", str(tmp_path / "study")) == []

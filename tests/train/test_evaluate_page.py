@@ -61,7 +61,7 @@ def test_a_lonely_model_without_ceilings():
     trial, z = planted_trial(prompts=4, raters=1, criteria=1)
     report = evaluate([(trial, [contestant(trial, z)])], EvaluateSettings(draws=100, ceiling=False))
     html = evaluation_page(report).html()
-    assert "No ceiling: these accuracies cannot be told" in html
+    assert "No ceiling: nobody can say whether these accuracies are good or bad." in html
     assert ">Across studies<" not in html
     assert disagreements(html, json.loads(report.model_dump_json())) == []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import get_args
 
 import pytest
 from doors import BASE, make_folder
@@ -10,7 +11,8 @@ from page_words import placeholders
 from rater_studio import FLAW, OVERALL, TYPE, close, open_studio, phase
 from starlette.testclient import TestClient
 
-from salon.collect import languages
+from salon.collect import Outcome, languages
+from salon.collect.panels import Fault
 from salon.study import Study
 from salon.web.app import create_app
 from salon.web.rendering import _MORE, TEMPLATES, PageWords, markdown
@@ -327,7 +329,10 @@ def test_every_language_has_the_same_sentences_with_the_same_names():
 def test_no_sentence_is_kept_that_no_page_says():
     files = [*TEMPLATES.rglob("*.html"), *TEMPLATES.parent.rglob("*.py")]
     said = "".join(file.read_text() for file in files)
-    assert [key for key in _MORE["en"] if f'"{key}"' not in said and not key.startswith("status.")] == []
+    faults = {f"panel.{fault}_{part}" for fault in get_args(Fault) for part in ("title", "words")}
+    spoken = faults | {f"panel.{outcome}" for outcome in get_args(Outcome)}
+    unsaid = [key for key in _MORE["en"] if f'"{key}"' not in said and not key.startswith("status.")]
+    assert [key for key in unsaid if key not in spoken] == []
 
 
 def test_markdown_of_the_owner_holds_no_html_and_no_script():

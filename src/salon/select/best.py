@@ -257,7 +257,8 @@ def _decide(ranked: Sequence[ItemStanding], n: int, settings: PickSettings) -> t
         how = "the first" if settings.ties == "first" else f"drawn with seed {settings.seed}"
         return "equal", f"{same} items are equal at {bound}; {how} is taken."
     tied = sum(standing.tied for standing in ranked)
-    ties = f"; {tied} do not differ significantly from it at {settings.level:g}" if tied else ""
+    verb = "does" if tied == 1 else "do"
+    ties = f"; {tied} {verb} not differ significantly from it at {settings.level:g}" if tied else ""
     return "best", f"Highest bound of {len(ranked)}: {bound}{ties}."
 
 

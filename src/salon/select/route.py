@@ -165,7 +165,8 @@ def choose_route(
     how = {"no": "highest score", "thompson": "highest draw", "ucb": "highest upper bound"}[explore]
     why = f"{top.generator} has the {how} for {route.job} in {route.category or 'all categories together'}"
     why += f" (the highest score is {best.generator}'s)" if top is not best else ""
-    why += f"; {len(tied)} do not differ significantly from {best.generator}" if tied else ""
+    verb = "does" if len(tied) == 1 else "do"
+    why += f"; {len(tied)} {verb} not differ significantly from {best.generator}" if tied else ""
     why += f"; nothing is known of category {category!r}" if category not in (None, route.category) else ""
     return RouteChoice(
         prompt=prompt, generator=top.generator, job=route.job, category=route.category, asked=category, how=explore,

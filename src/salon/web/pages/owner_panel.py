@@ -59,7 +59,8 @@ def payments(
     with_ids = with_panel_ids or bonus_only
     lines = payment_lines(studio.database, studio.settings, panel_ids=with_ids)
     text = bonus_lines(lines) if bonus_only else payments_csv(lines, panel_ids=with_ids)
-    studio.database.note("owner", "payments listed", with_panel_ids=with_ids)
+    if with_ids:
+        studio.database.note("owner", "panel ids listed", bonus_only=bonus_only)
     name = "bonus.csv" if bonus_only else "payments.csv"
     return Response(text, media_type="text/csv", headers={"Content-Disposition": f'attachment; filename="{name}"'})
 
