@@ -5,19 +5,24 @@ lie in memory as a tensor, as a trainer of diffusion models has them. Ours: the 
 a time so that its bits do not hang on company, and with `alone=False` (`together`). Peer: the scorer on PNG files that
 are there already, eight at a time. Limit: the encoder's network alone, on decoded pictures. Every turn begins with an
 empty cache. `apart` is the largest difference between rewards alone and in company, in the scorer's unit. A second line
-has a measurement without a network (naturalness), where what a reward adds is largest.
+has a measurement without a network (naturalness), where what a reward adds is largest. The last lines are adapters for
+trainers (`flow_grpo_reward` and so on), each called as its trainer calls it, against the reward called directly with
+the whole batch; verl-omni's is called by eight threads with one picture each.
 
 Processor seconds of one thread, the shortest of several turns, all ways in turn.
 """
 
 from __future__ import annotations
 
+import asyncio
 import json
 import os
 import tempfile
 import time
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
+from types import SimpleNamespace
 
 import numpy as np
 import torch
@@ -29,6 +34,7 @@ from salon.judge.trained_model import trained_scorer
 from salon.models import HeadShape, ModelCard, ModelCriterion, PreferenceHeads, open_encoder, save_heads
 from salon.models.embedded_networks import features_and_chances
 from salon.select.reward_source import Reward
+from salon.select.rewards import flow_grpo_reward, miles_reward, mixgrpo_reward, verl_omni_score
 from salon.study import Item, Prompt, Signature
 
 ENCODER = "effnet-lite2+minilm"
@@ -81,6 +87,34 @@ def line(name: str, scorer: PictureScorer, pixels: torch.Tensor, files: list[Pat
     }), flush=True)  # fmt: skip
 
 
+def adapter_lines(scorer: PictureScorer, pixels: torch.Tensor) -> None:
+    """Measure the adapters beside the reward itself, and print."""
+    texts = [TEXT] * PICTURES
+    samples = [SimpleNamespace(prompt=TEXT, generated_output=picture[:, None]) for picture in pixels]
+    reward = Reward(scorer, alone=False)
+    grpo, mix, miles = flow_grpo_reward(reward), mixgrpo_reward(reward), miles_reward(reward)
+    one_by_one = verl_omni_score(reward, batch=8)
+
+    def verl_omni() -> None:
+        with ThreadPoolExecutor(8) as threads:
+            list(threads.map(lambda picture: one_by_one("bench", picture, TEXT), pixels))
+
+    names = ("flow_grpo", "MixGRPO", "miles_diffusion", "verl-omni")
+    peer, *ours = shortest(
+        lambda: reward(pixels, texts),
+        lambda: grpo(pixels, texts, [{}] * PICTURES),
+        lambda: mix(list(pixels), texts),
+        lambda: asyncio.run(miles(None, samples)),
+        verl_omni,
+    )
+    for name, seconds in zip(names, ours):
+        print(json.dumps({
+            "name": f"adapter for {name}", "ours": round(PICTURES / seconds, 2), "peer_name": "the reward itself",
+            "peer": round(PICTURES / peer, 2), "ratio": round(peer / seconds, 3), "limit": 1,
+            "unit": "pictures/s of one core", "pictures": PICTURES, "side": SIDE,
+        }), flush=True)  # fmt: skip
+
+
 def main() -> None:
     torch.set_num_threads(1)
     rng = np.random.default_rng(0)
@@ -94,6 +128,7 @@ def main() -> None:
         (network,) = shortest(lambda: features_and_chances(images))
         line("reward of heads", model(Path(folder) / "model"), pixels, files, network)
         line("reward of a measurement", measurement_scorer("naturalness"), pixels, files, None)
+        adapter_lines(model(Path(folder) / "model"), pixels)
 
 
 if __name__ == "__main__":
