@@ -31,7 +31,7 @@ def test_a_lower_bound_prefers_the_surer_one_and_ties_are_declared() -> None:
     found = pick([[2.0], [1.8]], [[1.0], [0.1]], ONE, settings=PickSettings(k=1))
     assert found.chosen == "1"
     assert found.tied == ("0",)
-    assert "do not differ significantly" in found.why
+    assert "does not differ significantly" in found.why
     bold = pick([[2.0], [1.8]], [[1.0], [0.1]], ONE, settings=PickSettings(k=0))
     assert bold.chosen == "0"
     # 2 apart, sd sqrt(2)/2 each way: 2 > 1.96 * .707
